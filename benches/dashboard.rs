@@ -1,5 +1,5 @@
-//! How long the dashboard's pages take to be seen with many tasks and rows, against the same pages with ten: the browser's own
-//! first contentful paint, the median of some goes.
+//! Measures the first contentful paint of the dashboard's pages in Chromium, with many tasks and rows against ten of
+//! each; the median of several rounds.
 //!
 //! cargo bench --bench dashboard
 
@@ -39,7 +39,7 @@ fn main() {
     }
 }
 
-/// Of each page: how long it took.
+/// The first contentful paint of each page, in milliseconds.
 fn measure(tasks: usize, rows: usize) -> Vec<(&'static str, f64)> {
     let folder = tempfile::tempdir().expect("a scratch folder");
     lay_out(folder.path(), tasks, rows);
@@ -92,11 +92,11 @@ fn lay_out(folder: &Path, tasks: usize, rows: usize) {
         task(folder, &mut store, &format!("task-{number}"), FEW);
     }
     let large = task(folder, &mut store, "large", rows);
-    // A tenth of the prices is another one: what has changed is marked in the rows.
+    // A tenth of the prices changes, so that the page marks changed cells.
     publish(&mut store, &large, rows, 10);
 }
 
-/// A task that is paused, so that nothing is fetched for it, with published rows.
+/// A task with published rows; paused, so that nothing is fetched.
 fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) -> TaskName {
     let dir = folder.join("tasks").join(name);
     fs::create_dir_all(&dir).expect("a scratch folder");
@@ -108,7 +108,7 @@ fn task(folder: &Path, store: &mut Store, name: &str, rows: usize) -> TaskName {
     task
 }
 
-/// Publishes rows; every so many-th has another price.
+/// Publishes rows; every `every`-th has another price.
 fn publish(store: &mut Store, task: &TaskName, rows: usize, every: usize) {
     let run = RunId::new();
     let start =
@@ -155,7 +155,7 @@ fn start(folder: &Path) -> Child {
         .expect("the daemon starts")
 }
 
-/// At first the daemon brings all words into the index, with one of two processors; a day has few such minutes.
+/// Waits for the search index: after a large first publication it occupies one of two processors for minutes.
 fn wait_for_index(folder: &Path) {
     let store = Store::open_reader(&folder.join("state/pieme.db")).expect("our own store");
     for _ in 0..6_000 {
@@ -164,7 +164,7 @@ fn wait_for_index(folder: &Path) {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("the index was not whole within ten minutes");
+    panic!("the search index was not complete within ten minutes");
 }
 
 fn wait_for_url(folder: &Path) -> String {
@@ -174,5 +174,5 @@ fn wait_for_url(folder: &Path) -> String {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("the dashboard was not there within four minutes");
+    panic!("the dashboard did not start within four minutes");
 }

@@ -1,8 +1,9 @@
-//! What 1 MB of anything costs: processor seconds of tokenising, learning (three ways) and extracting, and peak memory.
+//! Measures the cost of 1 MB of hostile input: processor seconds of tokenising, learning (three methods) and
+//! extracting, and peak memory.
 //!
-//! `cargo bench --bench hostile` prints a line a page; `-- NAME…` only those whose name holds one of the words. Each page is
-//! read in a process of its own, so that its peak is its own, with a hard limit on processor time. Marked `!`: over the
-//! promise of 1 s a stage and 512 MB.
+//! `cargo bench --bench hostile` prints one line per page; `-- NAME…` selects pages whose name contains one of the
+//! words. Each page is read in its own process, so that the peak is that of the page, with a hard limit on processor
+//! time. `!` marks pages over the promise of 1 s per stage and 512 MB.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -23,7 +24,7 @@ mod pages;
 mod mixed;
 
 const SIZE: usize = 1_000_000;
-/// Processor seconds after which a page's process is ended.
+/// Processor seconds after which a page's process is killed.
 const HARD_LIMIT_S: u64 = 60;
 const PROMISED_S: f64 = 1.0;
 const PROMISED_MB: f64 = 512.0;

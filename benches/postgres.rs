@@ -1,8 +1,8 @@
-//! 500,000 rows of 569 bytes on a PostgreSQL server of its own: what publishing them writes to the server's log, what searching
-//! them takes beside the bare query over the same vectors, and the memory that exporting them takes.
+//! Measures 500,000 rows of 569 bytes on a PostgreSQL server: bytes written to the write-ahead log by publishing,
+//! search time against the bare query over the same vectors, and peak memory of the export.
 //!
-//! `cargo bench --bench postgres` needs what the tests need. docs/benchmarks.md says what to make of it. A number behind `--` is
-//! another number of rows.
+//! `cargo bench --bench postgres` needs what the tests need. docs/benchmarks.md explains the figures. `-- N` sets the
+//! number of rows.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
 
@@ -21,7 +21,7 @@ use pieme::store::{Query, SearchRequest, Store};
 use postgres::{Schema, Server};
 use tokio_postgres::{Client, NoTls};
 
-/// What is typed, and what the bare table is asked.
+/// Name, search words, and the same query for the bare table.
 const ASKED: &[(&str, &str, &str)] = &[
     ("a word of one row", "item0123456", "'item0123456'"),
     ("a rare word", "w19000", "'w19000'"),
@@ -30,7 +30,7 @@ const ASKED: &[(&str, &str, &str)] = &[
     ("two words", "w50 w70", "'w50' & 'w70'"),
     ("a phrase", "\"hotel w30\"", "'hotel' <-> 'w30'"),
     ("a beginning", "w199*", "'w199':*"),
-    // A vector knows no columns: the bare query finds more than is looked for.
+    // A tsvector has no columns: the bare query finds more rows.
     ("a column", "name:w200", "'w200'"),
     ("without a word", "w300 -w10", "'w300' & !'w10'"),
 ];
@@ -62,7 +62,7 @@ fn measure(rows: usize) {
 const SIZE: &str = "SELECT pg_size_pretty(sum(pg_total_relation_size(oid))) FROM pg_class
                     WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace";
 
-/// Bytes that the server has written to its log.
+/// Bytes that the server has written to its write-ahead log.
 fn wal(schema: &Schema) -> u64 {
     schema.psql("SELECT pg_current_wal_insert_lsn() - '0/0'").parse().expect("a number")
 }
@@ -71,7 +71,7 @@ fn mb(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Of the price of a row.
+/// The cents of a row's price, by row number.
 type Cents = fn(usize) -> usize;
 
 fn publish(schema: &Schema, store: &mut Store, rows: usize) {
@@ -93,7 +93,7 @@ fn publish(schema: &Schema, store: &mut Store, rows: usize) {
     }
 }
 
-/// What the index of words makes of a publication that changed little.
+/// Updates the search index after a publication that changed few rows.
 fn publish_again(schema: &Schema, store: &mut Store, rows: usize) {
     hotels::publish(store, rows, |number| if number % 50 == 9 { 3 } else { 1 });
     let before = wal(schema);
@@ -104,7 +104,8 @@ fn publish_again(schema: &Schema, store: &mut Store, rows: usize) {
 fn search(schema: &Schema) {
     schema.psql(
         "CREATE TABLE bare (id bigint PRIMARY KEY, words tsvector NOT NULL);
-         INSERT INTO bare SELECT n, words FROM _entry JOIN _words USING (task, digest) ORDER BY n; CREATE INDEX ON bare USING gin (words); ANALYZE",
+         INSERT INTO bare SELECT n, words FROM _entry JOIN _words USING (task, digest) ORDER BY n;
+         CREATE INDEX ON bare USING gin (words); ANALYZE",
     );
     schema.psql("VACUUM bare");
     schema.psql("VACUUM _words");
@@ -122,7 +123,7 @@ fn search(schema: &Schema) {
         let wanted = SearchRequest { query, tasks: Vec::new(), limit: SHOWN, offset: 0 };
         let (mut theirs, mut ours) = (Duration::MAX, Duration::MAX);
         let (mut total, mut is_more) = (0, false);
-        // Turn by turn, so that both meet the same machine.
+        // In turns, so that both run under the same machine load.
         for _ in 0..ROUNDS {
             let began = Instant::now();
             let found = runtime.block_on(bare.query(&statement, &[asked])).expect("rows");

@@ -1,10 +1,10 @@
-//! Publishing 500,000 rows of 569 bytes over as many that are published already, while four readers look up keys, beside
-//! the fastest way to get as many rows into SQLite: a fresh file, no journal, one transaction, the index last.
+//! Measures publishing 500,000 rows of 569 bytes over as many published ones, while four readers look up keys, against
+//! the fastest way to insert as many rows into SQLite: a fresh file, no journal, one transaction, the index last.
 //!
-//! Then as many of which one in fifty has changed, and as many that are all the same.
+//! Then publishes as many with one row in fifty changed, and as many without a change.
 //!
-//! `cargo bench --bench publish` prints the processor time of the writing thread, the bytes that it wrote, the size of the log,
-//! and what the readers saw. docs/benchmarks.md says what to make of it.
+//! `cargo bench --bench publish` prints the processor time of the writing thread, the bytes written, the size of the
+//! write-ahead log, and what the readers saw. docs/benchmarks.md explains the figures.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
 
@@ -25,9 +25,9 @@ use rusqlite::{Connection, params};
 const ROWS: usize = 500_000;
 const PAGE: usize = 500;
 const READERS: usize = 4;
-/// Keys that one reader looks up in one moment; all must be of one generation.
+/// Keys that one reader looks up at once; all must belong to one generation.
 const LOOKUPS: usize = 10;
-/// The least of so many goes counts.
+/// Rounds; the minimum counts.
 const ROUNDS: usize = 3;
 const COLUMNS: [&str; 6] = ["id", "generation", "name", "price", "link", "text"];
 
@@ -86,7 +86,7 @@ fn line(name: &str, cpu: Duration, fastest: Duration, bytes: Option<u64>) {
     println!("{name:<42} {:>7.2} s {:>6.2} x{written}", cpu.as_secs_f64(), cpu.as_secs_f64() / fastest.as_secs_f64());
 }
 
-/// Bytes that this process has given to the kernel to write; the readers are processes of their own.
+/// Bytes that this process has written. The readers are other processes.
 fn written() -> u64 {
     let io = fs::read_to_string("/proc/self/io").expect("the kernel counts");
     io.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok()).expect("bytes written")
@@ -99,7 +99,7 @@ fn cpu() -> Duration {
     time(usage.user_time()) + time(usage.system_time())
 }
 
-/// Runs only the work by the clock.
+/// Adds the processor time of the work to `spent`.
 fn timed<T>(spent: &mut Duration, work: impl FnOnce() -> T) -> T {
     let before = cpu();
     let result = work();
@@ -107,7 +107,7 @@ fn timed<T>(spent: &mut Duration, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Of which generation all rows are, and of which edition the prices of one row in 50.
+/// Generation of all rows, and edition of the price of one row in 50.
 type Edition = (usize, usize);
 
 /// A page of rows of 569 bytes each.
@@ -131,7 +131,8 @@ fn page(from: usize, (generation, prices): Edition) -> Vec<Row> {
 fn fastest() -> Duration {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let connection = Connection::open(scratch.path().join("fastest.db")).expect("a new database");
-    let sql = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000; PRAGMA locking_mode = EXCLUSIVE;
+    let sql = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000;
+        PRAGMA locking_mode = EXCLUSIVE;
         CREATE TABLE rows (id TEXT, generation TEXT, name TEXT, price TEXT, link TEXT, text TEXT); BEGIN";
     let mut spent = Duration::ZERO;
     timed(&mut spent, || connection.execute_batch(sql)).expect("a table");
@@ -148,7 +149,7 @@ fn fastest() -> Duration {
     spent
 }
 
-/// One run, as the daemon makes it.
+/// One run, staged and published as by the daemon.
 fn publish(store: &mut Store, edition: Edition, cause: Publication) -> (Duration, u64) {
     let before = written();
     let (run, task) = (RunId::new(), TaskName::new("hotels").expect("a good name"));
@@ -168,7 +169,7 @@ fn publish(store: &mut Store, edition: Edition, cause: Publication) -> (Duration
     (spent, written() - before)
 }
 
-/// Keys of rows from all over the table; they are the same in every generation.
+/// Keys spread over the whole table; every generation has them.
 fn keys() -> Vec<String> {
     (0..ROWS)
         .filter(|number| number % 997 == 0 || *number >= ROWS - 3)
@@ -176,7 +177,7 @@ fn keys() -> Vec<String> {
         .collect()
 }
 
-/// A process of its own, as readers are; it ends when its stdin does.
+/// A reader process; it ends when its stdin is closed.
 fn start_reader(path: &Path, number: usize) -> Child {
     Command::new(std::env::current_exe().expect("the benchmark itself"))
         .arg("read")
@@ -188,7 +189,7 @@ fn start_reader(path: &Path, number: usize) -> Child {
         .expect("a reader starts")
 }
 
-/// How often it looked, and how often at half a table.
+/// How often the reader looked, and how often it saw an incomplete table.
 fn end_reader(mut reader: Child) -> (u64, u64) {
     drop(reader.stdin.take());
     let output = reader.wait_with_output().expect("a reader ends");
@@ -203,7 +204,7 @@ fn read(path: &Path, number: usize) {
     let (mut looks, mut half) = (0_u64, 0_u64);
     thread::scope(|threads| {
         threads.spawn(|| {
-            // Ends with the benchmark, however that ends.
+            // stdin closes when the benchmark ends, however it ends.
             let _ = std::io::stdin().read(&mut [0]);
             done.store(true, Ordering::Relaxed);
         });

@@ -1,8 +1,8 @@
-//! Searching 500,000 published rows of 569 bytes beside the bare FTS5 query over the same texts, and the memory that exporting
-//! them takes.
+//! Measures search over 500,000 published rows of 569 bytes against the bare FTS5 query over the same texts, and peak
+//! memory of the export.
 //!
-//! `cargo bench --bench search` prints times as ratios, what the index costs, and peak memory for a hundredth of the rows and for
-//! all. docs/benchmarks.md says what to make of it. A number behind `--` is another number of rows.
+//! `cargo bench --bench search` prints ratios, the cost of the index, and peak memory for a hundredth of the rows and
+//! for all. docs/benchmarks.md explains the figures. `-- N` sets the number of rows.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
 
@@ -16,7 +16,7 @@ use hotels::{FORMATS, ROUNDS, ROWS, SHOWN, cells, exported};
 use pieme::store::{Query, SearchRequest, Store};
 use rusqlite::{Connection, params};
 
-/// What is typed, and what the bare table is asked.
+/// Name, search words, and the same query for the bare table.
 const ASKED: &[(&str, &str, &str)] = &[
     ("a word of one row", "item0123456", "item0123456"),
     ("a rare word", "w19000", "w19000"),
@@ -57,7 +57,7 @@ fn compare(rows: usize) {
     export(&few, &all);
 }
 
-/// A folder as pieme has it, with published rows.
+/// A pieme folder with published rows.
 fn kept(folder: &Path, rows: usize) -> PathBuf {
     fs::create_dir_all(folder.join("state")).expect("a folder");
     fs::write(folder.join("config.toml"), "").expect("a configuration");
@@ -70,7 +70,8 @@ fn kept(folder: &Path, rows: usize) -> PathBuf {
 fn bare(path: &Path, rows: usize) -> Connection {
     let connection = Connection::open(path).expect("a new database");
     let sql = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 8192;
-        CREATE VIRTUAL TABLE bare USING fts5 (id, name, price, link, text, tokenize = 'unicode61 remove_diacritics 2'); BEGIN";
+        CREATE VIRTUAL TABLE bare
+            USING fts5 (id, name, price, link, text, tokenize = 'unicode61 remove_diacritics 2'); BEGIN";
     connection.execute_batch(sql).expect("a table");
     let mut insert = connection.prepare("INSERT INTO bare VALUES (?1, ?2, ?3, ?4, ?5)").expect("a statement");
     for number in 0..rows {
@@ -96,7 +97,7 @@ fn search(database: &Path, bare: &Connection) {
         let mut statement = bare.prepare(&sql).expect("a statement");
         let (mut theirs, mut ours) = (Duration::MAX, Duration::MAX);
         let (mut total, mut is_more) = (0, false);
-        // Turn by turn, so that both meet the same machine.
+        // In turns, so that both run under the same machine load.
         for _ in 0..ROUNDS {
             let began = Instant::now();
             let ids: Vec<i64> =

@@ -1,5 +1,5 @@
-//! How long `pieme status` takes with ten and with ten thousand tasks, beside a daemon that runs: wall time of the whole program,
-//! the median of some goes.
+//! Measures `pieme status` with ten and with ten thousand tasks while a daemon runs: wall time of the whole program,
+//! the median of several rounds.
 //!
 //! cargo bench --bench status
 
@@ -52,7 +52,7 @@ fn pieme(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Tasks with published rows, whose next run is tomorrow: nothing is fetched.
+/// Tasks with published rows. Their next run is tomorrow, so nothing is fetched.
 fn lay_out(folder: &Path, tasks: usize) {
     let config = "tasks = \"tasks\"\nstate = \"state\"\nweb = \"off\"\n";
     fs::write(folder.join("config.toml"), config).expect("a scratch file");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the configuration of an installation: config.toml of the project, with the places of the unit.
+# Prints the configuration of an installation: config.toml of the project with the unit's paths.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the image localhost/pieme, or with Chromium localhost/pieme-browser. Needs root, mmdebstrap, ca-certificates and buildah.
+# Builds the image localhost/pieme, or with Chromium localhost/pieme-browser.
+# Needs root, mmdebstrap, ca-certificates and buildah.
 #   packaging/container.sh [--profile dev|release] [--browser] [--no-build]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,15 +21,19 @@ program=target/$([ "$profile" = dev ] && echo debug || echo "$profile")/pieme
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
-# Without a browser the packages are only unpacked: no shell, no package manager. Chromium is a shell script on Debian.
+# Without a browser the packages are only unpacked: no shell, no package manager. On Debian,
+# Chromium is started by a shell script.
 mmdebstrap --quiet --variant="$variant" --include="$packages" bookworm "$made/root"
 install -D -m 644 /etc/ssl/certs/ca-certificates.crt "$made/root/etc/ssl/certs/ca-certificates.crt"
 install -D -m 755 "$program" "$made/root/usr/bin/pieme"
 strip "$made/root/usr/bin/pieme"
 ln -s pieme "$made/root/usr/bin/pieme-daemon"
 mkdir -p "$made/root/etc/pieme/secrets" "$made/root/var/lib/pieme/tasks" "$made/root/tmp"
-# The dashboard is reached from outside of the container, where a port is published; the socket lies in the volume.
-packaging/config.sh | sed -e 's|/run/pieme/control.sock|/var/lib/pieme/control.sock|' -e 's|^web = .*|web = "0.0.0.0:8642"|' \
+# The dashboard is reached from outside of the container, where a port is published; the socket is
+# in the volume.
+packaging/config.sh |
+  sed -e 's|/run/pieme/control.sock|/var/lib/pieme/control.sock|' \
+    -e 's|^web = .*|web = "0.0.0.0:8642"|' \
   >"$made/root/etc/pieme/config.toml"
 chmod 1777 "$made/root/tmp"
 chown -R 64160:64160 "$made/root/var/lib/pieme" "$made/root/etc/pieme/secrets"

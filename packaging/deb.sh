@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Debian packages pieme and pieme-dbgsym in target/debian (or OUT). Needs cargo-deb, which it installs into
-# target/tools, and dpkg-dev.
+# Builds the Debian packages pieme and pieme-dbgsym in target/debian (or OUT). Needs dpkg-dev, and
+# cargo-deb, which it installs into target/tools.
 #   packaging/deb.sh [--profile dev|release] [--version VERSION] [--out OUT] [--no-build]
 # --no-build packs the programs that were built before.
 set -euo pipefail
@@ -35,7 +35,7 @@ mkdir "$made/man8" && mv "$made"/man1/*.8 "$made/man8/"
 "$folder/pieme" completions zsh >"$made/completions/_pieme"
 "$folder/pieme" completions fish >"$made/completions/pieme.fish"
 
-# For tests the program as it is built for them, packed quickly and without a package of debug symbols.
+# For tests: the program of the test profile, packed quickly and without debug symbols.
 how=(--dbgsym)
 [ "$profile" = dev ] && how=(--fast)
 "$tools/cargo-deb" --no-build --profile "$profile" "${how[@]}" "${version[@]}" --output "$out/"

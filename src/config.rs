@@ -1,4 +1,4 @@
-//! EDGE: config.toml, what holds for all tasks. Relative paths are relative to the folder of config.toml.
+//! EDGE: reads config.toml, the settings for all tasks. Relative paths are relative to the folder of config.toml.
 
 mod listen_address;
 pub mod secrets;
@@ -18,59 +18,59 @@ use crate::model::{PostgresTimeouts, StoreAddress, TimeSpan};
 use crate::tasks::{MAX_TOML_BYTES, Problem, TomlSource};
 use store::StoreTextError;
 
-pub use self::listen_address::ListenAddress;
+pub use listen_address::ListenAddress;
 
 const FILE: &str = "config.toml";
-/// Chromium is looked for where programs are.
+/// Chromium is searched for in the usual places.
 const AUTO_BROWSER: &str = "auto";
-/// A renewal is a write, which may wait for a disk; a lease is renewed five times while it runs.
+/// A renewal is a write, which may wait for a disk, and there are five renewals in the time of a lease.
 const SHORTEST_LEASE: TimeSpan = TimeSpan::seconds(2);
-/// A server across the world, or a busy one, may take this long for its first word.
+/// A distant or busy server may take this long for its first answer.
 const SHORTEST_TIMEOUT: TimeSpan = TimeSpan::seconds(1);
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
 
-/// Names the file for programs that are not given `--config`.
+/// The environment variable with the path of config.toml, used without `--config`.
 pub const FILE_VARIABLE: &str = "PIEME_CONFIG";
 
-/// What config.toml says, with all paths made whole.
+/// The settings of config.toml, with absolute paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The file itself; what is relative is relative to its folder.
+    /// The path of config.toml itself.
     pub file: PathBuf,
     pub tasks: PathBuf,
-    /// Where the daemon keeps what is its own.
+    /// The daemon's state folder.
     pub state: PathBuf,
-    /// Where `pieme` talks to the daemon.
+    /// The control socket.
     pub socket: PathBuf,
-    /// Where the rows are kept.
+    /// The database.
     pub store: StoreAddress,
     pub secrets: PathBuf,
-    /// Chromium's program, for tasks that want a browser; none: it is looked for.
+    /// The Chromium program, for tasks with `engine = "browser"`; `None`: it is searched for.
     pub browser: Option<PathBuf>,
     pub max_running: u32,
     pub per_host: u32,
-    /// How long running tasks may go on after SIGTERM.
+    /// How long runs may go on after SIGTERM.
     pub stop_grace: TimeSpan,
     pub log: LogSettings,
     pub web: WebSettings,
     pub pages: PageSettings,
     pub keep: RetentionSettings,
-    /// Where figures and health are served; none: they are not.
+    /// Where `/metrics` and `/healthz` are served; `None`: nowhere.
     pub metrics: Option<SocketAddr>,
     pub alert: Settings,
     pub smtp: Smtp,
     pub fleet: FleetSettings,
-    /// How long PostgreSQL may take; the store's address has them too.
+    /// Timeouts for PostgreSQL; the store's address contains them too.
     pub postgres: PostgresTimeouts,
 }
 
-/// This daemon among those that share a PostgreSQL database.
+/// This daemon's membership in a fleet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FleetSettings {
-    /// `auto`: the machine's name, with a number for the state folder.
+    /// `auto`: the host name with a hash of the state folder's path.
     pub name: String,
-    /// A daemon that has not been heard of for so long is gone, and its tasks are the others'.
+    /// A daemon that has not renewed its lease for this long loses its tasks to the others.
     pub lease: TimeSpan,
 }
 
@@ -95,64 +95,64 @@ pub enum LogFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebSettings {
     pub at: ListenAddress,
-    /// Where the search page is served alone, to everybody who can reach it.
+    /// Where the search page alone is served, without a login.
     pub search: ListenAddress,
-    /// The names that it may be asked for by, beside those of loopback: of a server that stands before it.
+    /// Host names that requests may use besides loopback: those of a reverse proxy.
     pub hosts: Vec<String>,
-    /// What a password is compared with, once `pieme web password` has written it.
+    /// The file with the password hash, written by `pieme web password`.
     pub password: PathBuf,
 }
 
-/// Where the dashboard stood in config.toml before there was one; such files are still read.
+/// The table `[dashboard]` of early versions; such files are still read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct LegacyDashboard {
     listen: Option<SocketAddr>,
 }
 
-/// How many raw pages are kept beside the rows.
+/// How many raw pages are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PageSettings {
     /// Pages of one run.
     pub a_run: u32,
-    /// Runs that were not published; of published ones the last is kept.
+    /// Unpublished runs whose pages are kept; of the published ones the last is.
     pub bad_runs: u32,
 }
 
-/// What is kept of the past; the daemon removes the rest once a day, and `pieme gc` at once.
+/// Retention limits. Garbage collection removes the rest once a day, and `pieme gc` at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RetentionSettings {
     /// Runs of a task.
     pub runs: u32,
     pub runs_for: TimeSpan,
-    /// Runs of a task with their trace.
+    /// Runs of a task whose trace is kept.
     pub traces: u32,
-    /// Sets of rows of a task that were kept aside.
+    /// Runs of a task whose quarantined rows are kept.
     pub quarantined: u32,
-    /// How long all of it is kept when the task's folder is gone. The published rows stay.
+    /// How long all of this is kept after the task's folder was removed. The published rows stay.
     pub removed_for: TimeSpan,
 }
 
 impl Config {
-    /// What alerts may use.
+    /// What alerts can use: commands and mail.
     pub fn channels(&self) -> Channels {
         let commands = self.alert.exec.keys().cloned().collect();
         Channels { commands, has_mail_server: !self.smtp.host.is_empty() }
     }
 
-    /// Finds config.toml and reads it: the one named, else `PIEME_CONFIG`, else ./config.toml, else /etc/pieme/.
+    /// Finds and reads config.toml: `explicit`, else `PIEME_CONFIG`, else ./config.toml, else /etc/pieme/config.toml.
     pub fn find(explicit: Option<&Path>) -> Result<Config, Problem> {
         let found = || [FILE, SYSTEM_FILE].into_iter().map(PathBuf::from).find(|file| file.exists());
         match explicit_file(explicit).or_else(found) {
             Some(file) => Config::load(&file),
-            None => Err(Problem::new(Path::new(FILE), "there is no config.toml here and none in /etc/pieme")
-                .hint("go to its folder, or name it: --config FILE, or PIEME_CONFIG=FILE")),
+            None => Err(Problem::new(Path::new(FILE), "there is no config.toml in this folder and none in /etc/pieme")
+                .hint("change to its folder, or name the file: --config FILE, or PIEME_CONFIG=FILE")),
         }
     }
 
-    /// Where nobody has named a file and there are two: which is used, and which is not.
+    /// A note when no file was named and two exist: which one is used.
     pub fn shadowed_file_note(explicit: Option<&Path>) -> Option<String> {
         match explicit_file(explicit) {
             Some(_) => None,
@@ -205,13 +205,13 @@ impl Config {
         })
     }
 
-    /// Held by the one daemon that runs on this state folder.
+    /// The lock file of the state folder, held by its daemon.
     pub fn lock(&self) -> PathBuf {
         self.state.join("lock")
     }
 }
 
-/// config.toml as it is typed.
+/// config.toml as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RawConfig {
@@ -227,11 +227,11 @@ struct RawConfig {
     per_host: u32,
     stop_grace: TimeSpan,
     log: LogSettings,
-    /// Absent: [`Place::default`].
+    /// Absent: [`ListenAddress::default`].
     web: Option<ListenAddress>,
     search: ListenAddress,
     web_hosts: Vec<String>,
-    /// Where people reach the dashboard: alerts link to it.
+    /// The public address of the dashboard, for links in alerts.
     web_url: Option<Url>,
     pages: PageSettings,
     keep: RetentionSettings,
@@ -240,7 +240,7 @@ struct RawConfig {
     smtp: Smtp,
     fleet: FleetSettings,
     postgres: PostgresTimeouts,
-    /// Where `[alert.exec]` stood before there were alerts; such files are still read.
+    /// The place of `[alert.exec]` in early versions; such files are still read.
     #[serde(skip_serializing)]
     exec: BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing)]
@@ -296,12 +296,12 @@ impl Default for RetentionSettings {
     }
 }
 
-/// The administrator's own file: a link to it is theirs to make.
+/// Follows symbolic links, unlike the files of a task folder: config.toml is the administrator's.
 fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     let problem = |why: String| Problem::new(path, why);
     let meta = fs::metadata(path).map_err(|error| problem(error.to_string()))?;
     if !meta.is_file() {
-        return Err(problem("this is not a file".to_owned()));
+        return Err(problem("this is not a regular file".to_owned()));
     }
     if meta.len() > MAX_TOML_BYTES {
         return Err(problem("the file is larger than the limit of 64 kB".to_owned()));
@@ -313,11 +313,12 @@ fn check(source: &TomlSource, file: &RawConfig) -> Result<(), Problem> {
     let is_name = |name: &str| name.len() <= 100 && name.chars().all(|c| c.is_ascii_graphic());
     if file.fleet.name.is_empty() || !is_name(&file.fleet.name) {
         return Err(
-            source.problem_at_key(&["fleet", "name"], "a daemon's name has letters, digits and signs, and no spaces")
+            source.problem_at_key(&["fleet", "name"], "a daemon's name has 1 to 100 ASCII characters and no spaces")
         );
     }
     if file.fleet.lease < SHORTEST_LEASE {
-        let why = format!("within less than {SHORTEST_LEASE} a slow disk looks like a dead daemon");
+        let why =
+            format!("the lease must be at least {SHORTEST_LEASE}: with less, a slow disk looks like a dead daemon");
         return Err(source.problem_at_key(&["fleet", "lease"], why));
     }
     let PostgresTimeouts { connect_timeout, answer_timeout, read_timeout, statement_timeout, .. } = file.postgres;
@@ -328,13 +329,14 @@ fn check(source: &TomlSource, file: &RawConfig) -> Result<(), Problem> {
         ("statement_timeout", statement_timeout),
     ] {
         if timeout < SHORTEST_TIMEOUT {
-            let why = format!("within less than {SHORTEST_TIMEOUT} a busy server looks like a dead one");
+            let why =
+                format!("{key} must be at least {SHORTEST_TIMEOUT}: with less, a busy server looks like a dead one");
             return Err(source.problem_at_key(&["postgres", key], why));
         }
     }
     if file.web_url.as_ref().is_some_and(|url| !matches!(url.scheme(), "http" | "https")) {
         return Err(source
-            .problem_at_key(&["web_url"], "people reach the dashboard by http:// or https://")
+            .problem_at_key(&["web_url"], "web_url must start with http:// or https://")
             .hint("write web_url = \"https://pieme.example.org/\", or leave it out"));
     }
     for (key, number) in [("max_running", file.max_running), ("per_host", file.per_host)] {
@@ -346,14 +348,14 @@ fn check(source: &TomlSource, file: &RawConfig) -> Result<(), Problem> {
         if let Some((name, _)) = commands.iter().find(|(_, command)| !is_command(command)) {
             let key: Vec<&str> = place.iter().copied().chain([name.as_str()]).collect();
             return Err(source
-                .problem_at_key(&key, "a command starts with the whole path of its program")
+                .problem_at_key(&key, "a command must start with the absolute path of its program")
                 .hint("write a list: name = [\"/usr/bin/program\", \"argument\"]"));
         }
     }
     if file.alert.signed_with.as_ref().is_some_and(|text| !text.starts_with("${secret:")) {
         return Err(source
-            .problem_at_key(&["alert", "signed_with"], "a key does not stand in config.toml")
-            .hint("write signed_with = \"${secret:hooks}\" and put it into the file secrets/hooks (mode 0600)"));
+            .problem_at_key(&["alert", "signed_with"], "a signing key must not be written in config.toml")
+            .hint("write signed_with = \"${secret:hooks}\" and put the key into the file secrets/hooks (mode 0600)"));
     }
     file.smtp.check().map_err(|(key, why, hint)| {
         let problem = source.problem_at_key(&["smtp", key], why).hint(hint);
@@ -361,8 +363,7 @@ fn check(source: &TomlSource, file: &RawConfig) -> Result<(), Problem> {
     })
 }
 
-/// Says what is wrong with the store's address where it stands.
-/// The file that a person has chosen.
+/// The file that a person has named, by option or environment variable.
 fn explicit_file(explicit: Option<&Path>) -> Option<PathBuf> {
     explicit.map(Path::to_owned).or_else(|| env::var_os(FILE_VARIABLE).map(PathBuf::from))
 }
@@ -371,10 +372,11 @@ fn shadowed_note(here: &Path, system: &Path) -> Option<String> {
     let is_another = || here.canonicalize().ok() != system.canonicalize().ok();
     let whole = std::path::absolute(here).unwrap_or_else(|_| here.to_owned());
     (here.exists() && system.exists() && is_another()).then(|| {
-        format!("{} is used, not {}; --config FILE or {FILE_VARIABLE} chooses", whole.display(), system.display())
+        format!("{} is used, not {}; choose with --config FILE or {FILE_VARIABLE}", whole.display(), system.display())
     })
 }
 
+/// Points at the `store` key; a password is not shown.
 fn store_problem(source: &TomlSource, error: &StoreTextError) -> Problem {
     let problem = source.problem_at_key(&["store"], error.to_string());
     let problem = if matches!(error, StoreTextError::Password) { problem.without_snippet() } else { problem };
@@ -462,7 +464,7 @@ mod tests {
         for (toml, expected) in [
             (
                 "store = \"mysql://db/pieme\"\n",
-                ":1:9: a store at mysql:// is not known; it is a file of SQLite or a PostgreSQL database
+                ":1:9: unknown store mysql://; the store is an SQLite file or a PostgreSQL database
   1 | store = \"mysql://db/pieme\"
     |         ^^^^^^^^^^^^^^^^^^
   write store = \"state/pieme.db\" or store = \"postgres://user@host/database\"",
@@ -473,20 +475,20 @@ mod tests {
             ),
             (
                 "[log]\nformat = \"jsn\"\n",
-                ":2:10: there is no `jsn`\n  2 | format = \"jsn\"\n    |          ^^^^^\n  \
+                ":2:10: unknown word `jsn`\n  2 | format = \"jsn\"\n    |          ^^^^^\n  \
                  did you mean `json`? (known here: auto, human, json, journal)",
             ),
             (
                 "[alert.exec]\npage = [\"page-me\"]\n",
-                ":2:8: a command starts with the whole path of its program
+                ":2:8: a command must start with the absolute path of its program
   2 | page = [\"page-me\"]
     |        ^^^^^^^^^^^
   write a list: name = [\"/usr/bin/program\", \"argument\"]",
             ),
             (
                 "[smtp]\nhost = \"mail\"\nfrom = \"a@b.org\"\nusername = \"a\"\npassword = \"hunter2\"\n",
-                ":5:12: a password does not stand in config.toml
-  write password = \"${secret:smtp}\" and put it into the file secrets/smtp (mode 0600)",
+                ":5:12: a password must not be written in config.toml
+  write password = \"${secret:smtp}\" and put the password into the file secrets/smtp (mode 0600)",
             ),
         ] {
             let (folder, config) = load(toml);
@@ -502,7 +504,7 @@ mod tests {
         let file = folder.path().join("config.toml");
         fs::write(&file, "store = 'postgres://me:${secret:db}@db.test/rows'\n").expect("a scratch file");
         let missing = Config::load(&file).expect_err("no such secret").to_string();
-        assert!(missing.contains("the secret `db` is not there"), "{missing}");
+        assert!(missing.contains("the secret `db` is missing"), "{missing}");
         fs::create_dir(folder.path().join("secrets")).expect("a folder");
         let secret = folder.path().join("secrets/db");
         fs::write(&secret, "s3:cr@t/\n").expect("a secret");
@@ -515,7 +517,7 @@ mod tests {
         assert!(!shown.contains("s3:cr") && !shown.contains("s3%3A"), "{shown}");
         fs::write(&file, "store = 'postgres://me:hunter2@db.test/rows'\n").expect("a scratch file");
         let plain = Config::load(&file).expect_err("a password in the file").to_string();
-        assert!(plain.contains(":1:9: a password does not stand in config.toml"), "{plain}");
+        assert!(plain.contains(":1:9: a password must not be written in config.toml"), "{plain}");
         assert!(!plain.contains("hunter2"), "not even where it is wrong: {plain}");
     }
 

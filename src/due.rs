@@ -1,11 +1,12 @@
-//! PURE: when a schedule is next due. Nothing here reads the clock.
+//! PURE: computes when a schedule is next due. Nothing here reads the clock.
 //!
-//! A **slot** is the instant the schedule names; the run starts a little later, by a jitter that hangs on task and slot
-//! alone, so that a restart computes the same start again and `UNIQUE(task, slot)` refuses a second run.
+//! A **slot** is the instant that the schedule names. The run starts later by a jitter that depends only on task and
+//! slot, so that a restart computes the same start again and `UNIQUE(task, slot)` refuses a second run.
 //!
-//! Daylight saving, which croner alone gets wrong (daily 01:30 in New York came a second time at 03:00 on the spring day):
-//! the pattern is walked on the wall clock and each time is placed on the time line here. A skipped time runs at the gap's
-//! end, a repeated one in its first pass only. A spec that names every hour has no such times: it goes by instants.
+//! Daylight saving, which croner alone gets wrong (daily 01:30 in New York came a second time at 03:00 on the spring
+//! day): the pattern is evaluated in local time, and each local time is converted to an instant here. A skipped time
+//! runs at the end of the gap, a repeated one only the first time. A spec that names every hour has no such times and
+//! uses instants.
 
 use chrono::{DateTime, DurationRound, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
@@ -16,16 +17,16 @@ use siphasher::sip::SipHasher13;
 use crate::model::task::Schedule;
 use crate::model::{TaskName, TimeSpan};
 
-/// What neither `cron` nor `every` means.
+/// The default if neither `cron` nor `every` is given.
 pub const DEFAULT_EVERY: TimeSpan = TimeSpan::seconds(6 * 3600);
 
-/// Below this a schedule is a busy loop against somebody's server.
+/// A shorter period would be a busy loop against somebody's server.
 pub const MIN_EVERY: TimeSpan = TimeSpan::seconds(10);
 
-/// Beyond this a schedule is a mistake, and sums of instants could overflow.
+/// A longer period is a mistake, and sums of instants could overflow.
 pub const MAX_EVERY: TimeSpan = TimeSpan::seconds(366 * 86_400);
 
-/// Longest gap that a time zone ever had: Samoa left out 30 December 2011.
+/// The longest gap that a time zone ever had: Samoa left out 30 December 2011.
 const LONGEST_GAP_MINUTES: i64 = 24 * 60;
 
 /// The instant a schedule names, without jitter.
@@ -39,10 +40,10 @@ pub struct Due {
     pub start_at: DateTime<Utc>,
 }
 
-/// What to do after a time without a daemon.
+/// What to run after a time without a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissedRuns {
-    /// The newest slot that was missed, if it is young enough to be made up; at most one run, however many were missed.
+    /// The newest missed slot, if it is recent enough to be made up; at most one run, however many were missed.
     pub catch_up: Option<ScheduleSlot>,
     /// The first slot still to come.
     pub next: Due,
@@ -52,7 +53,7 @@ pub struct MissedRuns {
 pub enum DueError {
     #[error("`cron` and `every` are both given")]
     Both,
-    #[error("`{text}` is not a cron spec: {why}")]
+    #[error("`{text}` is not a cron expression: {why}")]
     Cron { text: String, why: String },
     #[error("`{0}` is never due")]
     Never(String),
@@ -76,14 +77,14 @@ impl DueError {
             DueError::Cron { .. } => {
                 "five fields are minute, hour, day, month, weekday: \"0 */6 * * *\" is every six hours".to_owned()
             }
-            DueError::Never(_) => "no calendar has such a day; look at the day and month fields".to_owned(),
+            DueError::Never(_) => "the calendar has no such day; check the day and month fields".to_owned(),
             DueError::TooOften(_) => {
-                format!("give one second, as in \"0 * * * * *\", or write every = \"30s\" (at least {MIN_EVERY})")
+                format!("set one second, as in \"0 * * * * *\", or write every = \"30s\" (at least {MIN_EVERY})")
             }
             DueError::TooShort(_) => format!("write at least every = \"{MIN_EVERY}\""),
             DueError::TooLong(_) => format!("write at most every = \"{MAX_EVERY}\""),
             DueError::Jitter { between, .. } => format!("write at most jitter = \"{between}\""),
-            DueError::EndOfTime(_) => "look at the clock".to_owned(),
+            DueError::EndOfTime(_) => "check the system clock".to_owned(),
         }
     }
 
@@ -123,7 +124,7 @@ pub fn start_at(schedule: &Schedule, slot: ScheduleSlot, task: &TaskName) -> Dat
     slot.0 + TimeDelta::milliseconds(i64::try_from(late_ms).unwrap_or(0))
 }
 
-/// What was missed between the last slot that ran and `now`, and how to go on.
+/// Finds the slots missed between the last slot that ran and `now`, and the next one.
 pub fn missed(
     schedule: &Schedule,
     last_slot: ScheduleSlot,
@@ -133,14 +134,14 @@ pub fn missed(
     let plan = ParsedSchedule::of(schedule)?;
     let oldest = now.checked_sub_signed(to_time_delta(schedule.catch_up)).unwrap_or(DateTime::<Utc>::MIN_UTC);
     let make_up = plan.newest_slot(last_slot.0, now)?.filter(|slot| slot.0 >= oldest);
-    // A clock that was ahead when the last slot ran must not silence the task until it gets there again.
+    // If the clock was ahead when the last slot ran, the task must not wait until that time is reached again.
     let slot = plan.next_on_grid(last_slot.0, now)?;
     Ok(MissedRuns { catch_up: make_up, next: Due { slot, start_at: start_at(schedule, slot, task) } })
 }
 
-/// Everything that can be wrong with a schedule, found when the folder is dropped.
+/// Validates a schedule when the task folder is read.
 pub fn check(schedule: &Schedule) -> Result<(), DueError> {
-    // Any fixed instant does; this one keeps the answer the same on every machine.
+    // Any fixed instant works; this one gives the same answer on every machine.
     let start = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_454);
     let plan = ParsedSchedule::of(schedule)?;
     let first = plan.next(start)?;
@@ -152,20 +153,20 @@ pub fn check(schedule: &Schedule) -> Result<(), DueError> {
     Ok(())
 }
 
-/// A schedule, read.
+/// A parsed schedule.
 enum ParsedSchedule<'a> {
     Every(TimeDelta),
     Cron { text: &'a str, cron: Box<Cron>, zone: Tz, kind: CronKind },
 }
 
-/// How a cron spec meets the two days a year on which the wall clock jumps.
+/// How a cron spec behaves on the two days a year when the clock changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CronKind {
-    /// Fixed times of day: each once a day, whatever the clock does.
+    /// Fixed times of day: each runs once a day, whatever the clock does.
     TimesOfDay,
     /// Every hour: plain instants, none skipped and none repeated.
     EveryHour,
-    /// `*/10 1-5 * * *`: goes on through a repeated hour, and a window that is skipped whole still runs once.
+    /// `*/10 1-5 * * *`: continues through a repeated hour; a window that is skipped completely still runs once.
     Window,
 }
 
@@ -216,7 +217,7 @@ impl<'a> ParsedSchedule<'a> {
         }
     }
 
-    /// The first slot after `now` that stands on the grid through `anchor`.
+    /// The first slot after `now` on the grid through `anchor`.
     fn next_on_grid(&self, anchor: DateTime<Utc>, now: DateTime<Utc>) -> Result<ScheduleSlot, DueError> {
         match self {
             ParsedSchedule::Every(every) => self.next(last_on_grid(anchor, *every, now)),
@@ -230,7 +231,8 @@ impl<'a> ParsedSchedule<'a> {
             let last = last_on_grid(anchor, *every, now);
             return Ok((last > anchor).then_some(ScheduleSlot(last)));
         }
-        // Looks back over ever longer stretches, so that a minutely task after a year off costs a few steps, not 500,000.
+        // Searches back over ever longer intervals, so that a minutely task after a year off needs a few steps, not
+        // 500,000.
         let mut back = TimeDelta::minutes(2);
         loop {
             let from = now.checked_sub_signed(back).unwrap_or(DateTime::<Utc>::MIN_UTC).max(anchor);
@@ -252,30 +254,30 @@ impl<'a> ParsedSchedule<'a> {
 
 /// The last instant not after `now` that is a whole number of steps from `anchor`.
 fn last_on_grid(anchor: DateTime<Utc>, step: TimeDelta, now: DateTime<Utc>) -> DateTime<Utc> {
-    // To the nanosecond: what is cut off here would be added to every slot after it.
+    // Exact to the nanosecond: a rounding error here would shift every later slot.
     let past_ns = nanoseconds(now - anchor).rem_euclid(nanoseconds(step).max(1));
     let past = TimeDelta::nanoseconds(i64::try_from(past_ns).unwrap_or(0));
     now.checked_sub_signed(past).unwrap_or(now)
 }
 
-/// Chrono's own count ends after 292 years.
+/// Chrono's own count overflows after 292 years.
 fn nanoseconds(time: TimeDelta) -> i128 {
     i128::from(time.num_seconds()) * 1_000_000_000 + i128::from(time.subsec_nanos())
 }
 
 fn next_on_wall_clock(cron: &Cron, zone: Tz, after: DateTime<Utc>) -> Result<DateTime<Utc>, croner::errors::CronError> {
-    // UTC has no jumps: it carries the wall clock through croner unharmed.
+    // UTC has no clock changes, so croner can compute with local times in it.
     let mut wall = after.with_timezone(&zone).naive_local().and_utc();
     loop {
         wall = cron.find_next_occurrence(&wall, false)?;
-        // In the second pass of a repeated hour the wall clock's next times lie behind us.
+        // During the second pass of a repeated hour, the next local times are already in the past.
         if let Some(at) = resolve_local_time(zone, wall.naive_utc()).filter(|at| *at > after) {
             return Ok(at);
         }
     }
 }
 
-/// The instant of a time on the wall clock: the first of two, or the end of the gap that swallowed it.
+/// The instant of a local time: the first of two, or the end of the gap that skipped it.
 fn resolve_local_time(zone: Tz, wall: NaiveDateTime) -> Option<DateTime<Utc>> {
     if let Some(at) = zone.from_local_datetime(&wall).earliest() {
         return Some(at.to_utc());
@@ -288,7 +290,7 @@ fn resolve_local_time(zone: Tz, wall: NaiveDateTime) -> Option<DateTime<Utc>> {
         .next()
 }
 
-/// A span as chrono's, cut at a century so that no sum overflows.
+/// Converts a span to chrono's type, limited to a century so that no sum overflows.
 fn to_time_delta(span: TimeSpan) -> TimeDelta {
     const CENTURY: TimeDelta = TimeDelta::days(36_525);
     TimeDelta::from_std(span.0).unwrap_or(CENTURY).min(CENTURY)

@@ -1,8 +1,9 @@
-//! pieme keeps tables out of web sites fresh, and knows when a site has changed under it.
+//! pieme keeps tables from web sites fresh, and notices when a site has changed.
 //!
 //! ```text
 //! run (in the child):   robot → pages → tokens → rows → records → judgement → report on stdout
-//! daemon (the parent):  watch tasks/ → schedule → spawn child → collect report → publish or quarantine → status, alerts
+//! daemon (the parent):  watch tasks/ → schedule → spawn child → collect report → publish or quarantine
+//!                       → status, alerts
 //! ```
 //!
 //! The child has no database. The daemon fetches nothing and parses no HTML of strangers.

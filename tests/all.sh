@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Sets up and runs every check: formatting, lints, all tests. Needs a Rust toolchain; installs what else is missing.
+# Sets up and runs every check: formatting, lints, all tests. Needs a Rust toolchain; installs
+# everything else that is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # program:Debian package
-needed=(sqlite3:sqlite3 script:bsdutils systemd-analyze:systemd cc:gcc curl:curl python3:python3 chromium:chromium npm:npm
-  man:man-db zsh:zsh fish:fish promtool:prometheus systemd-nspawn:systemd-container mmdebstrap:mmdebstrap dpkg-shlibdeps:dpkg-dev)
+needed=(sqlite3:sqlite3 script:bsdutils systemd-analyze:systemd cc:gcc curl:curl python3:python3
+  chromium:chromium npm:npm man:man-db zsh:zsh fish:fish promtool:prometheus
+  systemd-nspawn:systemd-container mmdebstrap:mmdebstrap dpkg-shlibdeps:dpkg-dev)
 install() {
   local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
@@ -17,17 +19,17 @@ missing=()
 for pair in "${needed[@]}"; do
   command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
 done
-# A run trusts the authorities of this machine; without any it trusts nobody.
+# A run trusts the certificate authorities of this machine; without any it trusts nobody.
 [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
 [ "${#missing[@]}" -eq 0 ] || install "${missing[@]}"
 
-# The server that the tests start for themselves; its programs are not on the path.
+# The PostgreSQL server that the tests start themselves; its programs are not on the path.
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || install postgresql
 
 # For the tests that set a daemon's clock.
 ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || install libfaketime
 
-# The real web applications that the robot is tested on live in an environment of their own.
+# The real web applications that the robot is tested on have a virtual environment of their own.
 apps=target/apps
 if ! cmp -s tests/apps/requirements.txt "$apps/requirements.txt"; then
   python3 -c 'import ensurepip, venv' 2>/dev/null || install python3-venv
@@ -37,15 +39,19 @@ if ! cmp -s tests/apps/requirements.txt "$apps/requirements.txt"; then
   cp tests/apps/requirements.txt "$apps/requirements.txt"
 fi
 
-# What finds faults of a page for people who cannot see it.
+# axe-core, which finds accessibility faults of a page.
 if [ ! -e target/axe/axe.min.js ]; then
   mkdir -p target/axe
-  (cd target/axe && npm pack --silent axe-core@4.14.0 && tar xzf axe-core-*.tgz --strip-components=1 package/axe.min.js)
+  (cd target/axe && npm pack --silent axe-core@4.14.0 &&
+    tar xzf axe-core-*.tgz --strip-components=1 package/axe.min.js)
 fi
 
-# The Debian that the installation is tried in, and what makes the package. Where there cannot be one, the test says so.
-[ "$(id -u)" -ne 0 ] || tests/installed/root.sh target/root/bookworm || echo 'no Debian to try the installation in'
-[ -x target/tools/bin/cargo-deb ] || cargo install --quiet --locked --root target/tools cargo-deb@3.8.0
+# The Debian in which the installation is tested, and cargo-deb, which builds the package. Where
+# there cannot be one, the test says so.
+[ "$(id -u)" -ne 0 ] || tests/installed/root.sh target/root/bookworm ||
+  echo 'no Debian to try the installation in'
+[ -x target/tools/bin/cargo-deb ] ||
+  cargo install --quiet --locked --root target/tools cargo-deb@3.8.0
 
 cargo fmt --check
 cargo clippy --all-targets --quiet -- -D warnings

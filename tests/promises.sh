@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the long form of every promise (docs/design/safety.md 2); writes docs/promises.md.
-# With words, only the tests whose names contain one of them; then the report is printed and not written.
+# With arguments, runs only the tests whose names contain one of them, and prints the report.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -8,18 +8,36 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 filters=("$@")
 [ "${#filters[@]}" -gt 0 ] || filters=(promise_)
-PIEME_LONG=1 cargo test --release --no-fail-fast --lib --test it -- "${filters[@]}" --nocapture --test-threads=1 >"$log" 2>&1
+PIEME_LONG=1 cargo test --release --no-fail-fast --lib --test it -- \
+  "${filters[@]}" --nocapture --test-threads=1 >"$log" 2>&1
 code=$?
 
-# libtest writes a test's name in front of its first line. A promise whose check failed says so on its own line.
+# libtest writes a test's name in front of its first line. A promise whose check failed says so on
+# its own line.
 report() {
-  echo "# The promises, checked"
-  echo
-  echo "\`bash tests/promises.sh\`, $(date -u +%Y-%m-%d), kernel $(uname -r), release build, long form. A control is a broken variant on"
-  echo "which the same check must report violations."
-  echo
-  echo "| promise | done and counted | violations | control |"
-  echo "|---|---|---|---|"
+  cat <<'HEAD'
+# Guarantees and how they are checked
+
+Each guarantee has a test that tries to break it many times and counts the violations. Each test
+also runs on a control: a deliberately broken variant on which the same check must report
+violations.
+
+```
+bash tests/promises.sh              # the long form of every check; writes this file
+bash tests/promises.sh promise_26   # one check; prints the report
+```
+
+The short form of every check runs with the other tests.
+
+## Results
+
+HEAD
+  echo "Long form of $(date -u +%Y-%m-%d), kernel $(uname -r), release build."
+  cat <<'TABLE'
+
+| no. | what was done, and what counts as a violation | violations | violations of the control |
+|---|---|---|---|
+TABLE
   grep -o 'PROMISE [0-9][0-9] |.*' "$log" | grep -v '^PROMISE 00' | sort -u |
     sed -E 's/^PROMISE ([0-9]+) \| (.*) \| ([^|]*) \| control: (.*)$/| \1 | \2 | \3 | \4 |/'
   if [ "$code" -ne 0 ]; then

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Takes a picture of every page of the dashboard, wide and on a phone, light and dark, into docs/screens/.
+# Takes screenshots of every page of the dashboard, wide and on a phone, light and dark, into
+# docs/screens/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rm -rf docs/screens

@@ -1,4 +1,4 @@
-//! What anybody writes first: fetch, select, next; so many pages at a time.
+//! The baseline: a plain reqwest + scraper loop that fetches several pages at a time.
 
 use futures_util::{StreamExt, stream};
 use scraper::{Html, Selector};
@@ -7,7 +7,7 @@ use super::PAGES;
 
 pub fn crawl(port: u16, at_a_time: usize) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    // This build of reqwest wants to be told; an error would say that it was.
+    // This build of reqwest has no default TLS provider; an error means that one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let rows = runtime.block_on(async {
         let client = reqwest::Client::new();

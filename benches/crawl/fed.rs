@@ -1,4 +1,5 @@
-//! What the benchmarks of runs share: the server in its own process, a task on it, and a run's process, fed and read.
+//! Shared by the benchmarks of runs: a server process, a task that reads it, and a child process driven like the
+//! daemon's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +17,7 @@ use pieme::tasks;
 
 use super::{PAGES, ROWS, server, this};
 
-/// A task folder with its template, as a person would have it after one label.
+/// Writes a task folder with a template, as after one label.
 pub fn lay_out(folder: &Path, port: u16) {
     fs::create_dir_all(folder.join("tasks/crawl")).expect("a task folder");
     fs::write(folder.join("config.toml"), "tasks = \"tasks\"\nstate = \"state\"\n").expect("a file");
@@ -36,7 +37,7 @@ pub fn lay_out(folder: &Path, port: u16) {
     assert!(learned.is_ok_and(|it| it.success()), "the list is learned");
 }
 
-/// The order for a run of it.
+/// The job of one run.
 pub fn assignment(folder: &Path) -> Job {
     let task = tasks::read(&folder.join("tasks/crawl")).expect("a good folder");
     Job {
@@ -61,7 +62,7 @@ pub fn assignment(folder: &Path) -> Job {
     }
 }
 
-/// The process that fetches and extracts, fed and read as the daemon does it.
+/// Runs the child process that fetches and extracts, driven as by the daemon.
 pub fn child(assignment: &Job) {
     let (mut outlet, theirs) = ParentSocket::pair().expect("a pair of sockets");
     let mut process = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
@@ -96,14 +97,14 @@ pub fn child(assignment: &Job) {
     assert_eq!(found, PAGES * ROWS, "all rows were found: {end}");
 }
 
-/// Processor time of all processes that this one has waited for.
+/// Processor time of all child processes so far.
 pub fn children() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel counts");
     let time = |it: nix::sys::time::TimeVal| Duration::new(it.tv_sec() as u64, it.tv_usec() as u32 * 1_000);
     time(usage.user_time()) + time(usage.system_time())
 }
 
-/// The server in its own process, ended with the benchmark.
+/// The server process; killed when the benchmark ends.
 pub struct Server {
     process: Child,
     pub port: u16,
@@ -120,7 +121,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,7 +1,7 @@
-//! A crawl of 4,200 small pages on loopback: pieme's run beside a bare reqwest + scraper loop and beside Scrapy.
+//! Measures a crawl of 4,200 small pages on loopback: a run of pieme against a bare reqwest + scraper loop and Scrapy.
 //!
-//! `cargo bench --bench crawl` prints processor time per 1,000 pages, each client in a process of its own; the server's is
-//! not counted. docs/benchmarks.md says what to make of it.
+//! `cargo bench --bench crawl` prints processor time per 1,000 pages. Each client is a process of its own; the server
+//! is not counted. docs/benchmarks.md explains the figures.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
 
@@ -20,7 +20,7 @@ use fed::{Server, children, lay_out};
 
 pub const PAGES: usize = 4_200;
 pub const ROWS: usize = 10;
-/// The least of so many goes counts.
+/// Rounds; the minimum counts.
 const ROUNDS: usize = 12;
 
 fn main() {
@@ -36,7 +36,7 @@ fn compare() {
     let server = Server::start();
     let scratch = tempfile::tempdir().expect("a scratch folder");
     lay_out(scratch.path(), server.port);
-    // In turns, since a machine is not the same from one minute to the next.
+    // In turns, since the machine's load changes from minute to minute.
     let assignment = fed::assignment(scratch.path());
     let mut best = [Duration::MAX; 4];
     for _ in 0..ROUNDS {
@@ -53,7 +53,7 @@ fn compare() {
     match scrapy() {
         Some(python) => {
             let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/crawl_scrapy.py");
-            // Far off: one go says it.
+            // The difference is large: one round is enough.
             line("Scrapy", client(Command::new(&python).arg(&script).arg(server.port.to_string())), bare);
         }
         None => println!("Scrapy is left out: no python3 here can import it (pip install scrapy)"),
@@ -65,7 +65,7 @@ fn line(name: &str, cpu: Duration, bare: Duration) {
     println!("{name:<38} {thousand:>14.3} {:>12.2}", cpu.as_secs_f64() / bare.as_secs_f64());
 }
 
-/// Processor time of a process and of all that it waited for. It says how many rows it found, and they are all.
+/// Processor time of a process and its children. Asserts that it printed the full number of rows.
 fn client(command: &mut Command) -> Duration {
     let before = children();
     let output = command.stderr(Stdio::inherit()).output().expect("the client starts");
@@ -85,7 +85,7 @@ fn own(assignment: &Job) -> Duration {
     children() - before
 }
 
-/// The same by `pieme run`: the process above, and its parent, which keeps trace and rows in the database.
+/// The same by `pieme run`: the child process and its parent, which stores trace and rows in the database.
 fn run(folder: &Path) -> Duration {
     let _ = fs::remove_dir_all(folder.join("state"));
     let before = children();

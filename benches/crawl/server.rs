@@ -1,4 +1,4 @@
-//! Serves the pages: as little as HTTP/1.1 with kept connections needs.
+//! A minimal HTTP/1.1 server with persistent connections that serves the pages.
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -44,8 +44,9 @@ pub fn page(number: usize) -> String {
     let row = |at: usize| {
         let id = number * ROWS + at;
         format!(
-            "<li class=\"product\"><h3><a href=\"/product/{id}\">Product number {id}</a></h3>\n<p class=\"price\">{}.{:02} €</p>\n\
-             <p class=\"stock\">{} in stock</p><p class=\"text\">A thing of some use, from the makers of number {}.</p></li>\n",
+            "<li class=\"product\"><h3><a href=\"/product/{id}\">Product number {id}</a></h3>\n\
+             <p class=\"price\">{}.{:02} €</p>\n<p class=\"stock\">{} in stock</p>\
+             <p class=\"text\">A thing of some use, from the makers of number {}.</p></li>\n",
             id % 900,
             id % 100,
             id % 17,

@@ -1,4 +1,4 @@
-//! Rows of 569 bytes to publish, search and export, and what that takes.
+//! Shared by the benchmarks of the store: rows of 569 bytes, and how to publish, index and export them.
 
 #![allow(clippy::print_stdout, dead_code, reason = "a benchmark speaks to a person, and each uses its part")]
 
@@ -13,21 +13,21 @@ use pieme::store::{RunStart, Store, Trigger};
 
 pub const ROWS: usize = 500_000;
 pub const FORMATS: [&str; 5] = ["csv", "json", "jsonl", "parquet", "sqlite"];
-/// Hits that are shown.
+/// Hits per page.
 pub const SHOWN: u64 = 20;
-/// The least of so many goes counts.
+/// Rounds; the minimum counts.
 pub const ROUNDS: usize = 7;
 
 const PAGE: usize = 500;
 const COLUMNS: [&str; 5] = ["id", "name", "price", "link", "text"];
-/// Words that the texts are made of; the first are common, the last are rare.
+/// Number of distinct words; the first are common, the last are rare.
 const VOCABULARY: usize = 20_000;
 
 pub fn task() -> TaskName {
     TaskName::new("hotels").expect("a good name")
 }
 
-/// One run, as the daemon makes it, with the cents of each price.
+/// One run, staged and published as by the daemon; `cents` are those of each price.
 pub fn publish(store: &mut Store, rows: usize, cents: impl Fn(usize) -> usize) -> Outcome {
     let (run, task) = (RunId::new(), task());
     let started_at = Utc::now();
@@ -47,7 +47,7 @@ pub fn publish(store: &mut Store, rows: usize, cents: impl Fn(usize) -> usize) -
     store.end_run(run, &verdict, Utc::now()).expect("an end").outcome
 }
 
-/// Texts of 569 bytes with words as unevenly spread as those of people.
+/// Texts of 569 bytes with word frequencies as in natural language.
 pub fn cells(number: usize, cents: usize) -> Vec<String> {
     let mut state = number as u64 + 1;
     let mut word = || {
@@ -89,7 +89,7 @@ pub fn index(store: &mut Store) {
     );
 }
 
-/// Peak memory of the program in MB, and how long it took.
+/// Peak memory of the export in MB, and how long it took.
 pub fn exported(folder: &Path, format: &str) -> (f64, Duration) {
     let began = Instant::now();
     let output = Command::new(std::env::current_exe().expect("the benchmark itself"))

@@ -1,8 +1,8 @@
-//! What learning and extracting cost, in processor time, against html5ever and against hand-written lxml.
+//! Measures processor time of learning and extracting against html5ever and hand-written lxml.
 //!
-//! `cargo bench --bench learner` prints a line a page and ratios (docs/design/benchmarks.md 6). Pages: the corpus
-//! (`PIEME_CORPUS`, default ../shared) and one of our own that grows 38 times. Ratios of one run are what counts: machines
-//! are noisy, and all sides are measured in turn. docs/benchmarks.md says how to read it.
+//! `cargo bench --bench learner` prints one line per page, and ratios (docs/design/benchmarks.md 6). Pages: the corpus
+//! (`PIEME_CORPUS`, default ../shared) and a generated one that grows 38 times. Compare only ratios of one run:
+//! machines are noisy, and all sides are measured in turns. docs/benchmarks.md explains the figures.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -19,7 +19,7 @@ use pieme::extract::records;
 use pieme::learn::{LearnOptions, Template, learn};
 use pieme::page::{Tree, charset};
 
-/// Each figure is the least of so many rounds.
+/// Rounds; the minimum counts.
 const ROUNDS: usize = 5;
 /// A round repeats short work until it has lasted this long.
 const LEAST: Duration = Duration::from_millis(40);
@@ -35,7 +35,7 @@ fn main() {
     growth();
 }
 
-/// Learning against html5ever into a tree of reference-counted nodes, and against our own tree.
+/// Learning against parsing with html5ever into reference-counted nodes, and against parsing into our own tree.
 fn against_html5ever(pages: &[(String, Vec<u8>)]) {
     println!(
         "{:<32} {:>6} {:>10} {:>8} {:>9}  learn/html5ever  learn/own",
@@ -57,11 +57,11 @@ fn against_html5ever(pages: &[(String, Vec<u8>)]) {
     summary("learning / own tree", own_ratios, 12.0);
 }
 
-/// Applying a template, from bytes to records, against code written for the page by hand.
+/// Applying a template, from bytes to records, against hand-written code for the page.
 fn against_lxml(pages: &[(String, Vec<u8>)]) {
     let by_hand = lxml_by_hand();
     if by_hand.is_empty() {
-        println!("python3 with lxml is not here: pip install lxml");
+        println!("lxml is left out: no python3 here can import it (pip install lxml)");
         return;
     }
     println!("{:<32} {:>8} {:>9} {:>6}  ours/lxml", "page", "lxml ms", "ours ms", "rows");
@@ -83,7 +83,7 @@ fn template(bytes: &[u8]) -> Option<Template> {
     learn(&[page], &LearnOptions::default()).into_iter().next().map(|it| it.template)
 }
 
-/// Processor milliseconds of each page that someone wrote code for.
+/// Processor milliseconds of each page that has hand-written code.
 fn lxml_by_hand() -> HashMap<String, f64> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/peers/lxml_by_hand.py");
     let Ok(done) = Command::new("python3").arg(script).env("PIEME_CORPUS", root()).output() else {
@@ -116,8 +116,8 @@ fn shelf(books: usize) -> String {
     let book = |i: usize| {
         let badge = if i.is_multiple_of(3) { "<b class=badge>New</b>" } else { "" };
         format!(
-            "<li class=book><a href=/book/{i}><img src=/img/{i}.jpg></a><h3><a href=/book/{i}>Title number {i}</a></h3>{badge}\
-             <p class=price>{}.{:02}</p><p class=stock>{} in stock</p></li>",
+            "<li class=book><a href=/book/{i}><img src=/img/{i}.jpg></a><h3><a href=/book/{i}>Title number {i}</a></h3>\
+             {badge}<p class=price>{}.{:02}</p><p class=stock>{} in stock</p></li>",
             i % 90,
             i % 100,
             i % 7
@@ -141,7 +141,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     pages
 }
 
-/// Processor milliseconds of one go.
+/// Processor milliseconds of one round.
 fn least(mut work: impl FnMut()) -> f64 {
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! html5ever as people use it: its own tokenizer, and a tree of reference-counted nodes (as in markup5ever_rcdom).
+//! The baseline: html5ever with its own tokenizer and a tree of reference-counted nodes, as in markup5ever_rcdom.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -34,7 +34,7 @@ fn node(data: Data) -> Handle {
     Rc::new(Node { parent: Cell::new(None), children: RefCell::new(Vec::new()), data })
 }
 
-/// The node's parent, and its place there.
+/// The node's parent, and its index there.
 fn place(target: &Handle) -> Option<(Handle, usize)> {
     let parent = target.parent.take()?;
     target.parent.set(Some(parent.clone()));

@@ -1,6 +1,6 @@
-//! One page in a sealed process of its own, beside a bare program that fetches and reads the same page.
+//! Measures one page in a sandboxed child process against a bare program that fetches and reads the same page.
 //!
-//! `cargo bench --bench one_page` prints processor time and memory of a process; the server's and the parent's are not counted.
+//! `cargo bench --bench one_page` prints processor time and memory of a process; server and parent are not counted.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to a person")]
 
@@ -18,7 +18,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 
 pub const PAGES: usize = 1;
 pub const ROWS: usize = 10;
-/// Starts in a row; the least of so many rounds counts.
+/// Consecutive starts per round; the minimum of the rounds counts.
 const STARTS: u32 = 20;
 const ROUNDS: usize = 5;
 
@@ -65,13 +65,13 @@ fn compare() {
     }
 }
 
-/// In a process that starts nothing else: what its children cost is what is measured.
+/// Runs in a process that starts nothing else, so that the usage of its children is what is measured.
 fn measure(start: impl Fn()) {
     (0..STARTS).for_each(|_| start());
     println!("{} {}", (fed::children() / STARTS).as_micros(), most_memory());
 }
 
-/// Of the largest child, in kB.
+/// Peak memory of the largest child, in kB.
 fn most_memory() -> u64 {
     u64::try_from(getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel counts").max_rss()).expect("a size")
 }

@@ -1,6 +1,7 @@
-//! Which alert, if any. Pure: how a task stands and what was told already → what to tell now.
+//! Decides which notification is due, if any. Pure: task condition and notified state in, notification and new state
+//! out.
 //!
-//! Nothing is told twice between two good runs, whatever happens in between; what was never told is not said to be over.
+//! No incident is notified twice between two good runs, and no recovery is notified for an incident that was not.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -11,38 +12,38 @@ use crate::judge::{self, TaskSnapshot};
 use crate::model::task::Alert;
 use crate::model::{ChangeCounts, Emptiness, Outcome, PastRun, Quarantine, RunId, State, TaskName};
 
-/// Of what strangers' pages and files say, this much goes into an alert.
+/// Limit for texts that come from web pages and files.
 const MAX_CHARS: usize = 1_000;
 
-/// How a task stands, as far as alerts care.
+/// The state of a task, as far as alerts need it.
 #[derive(Clone, Debug)]
 pub struct TaskCondition {
     pub task: TaskName,
     pub title: Option<String>,
-    /// Without the run under way, which would hide how the last one ended.
+    /// Without the run under way, which would hide how the last run ended.
     pub standing: TaskSnapshot,
     pub running: bool,
-    /// When its next run was promised; the standing has a later time where nobody was there to start it.
+    /// The next due time as stored; `standing` has a later one if the daemon was down at that time.
     pub due: Option<DateTime<Utc>>,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub fails: u32,
     pub failing_since: Option<DateTime<Utc>>,
     pub rows: Option<u64>,
-    /// What the last run has changed in them, where it was compared.
+    /// What the last run changed in the published rows, if it was compared.
     pub changes: Option<ChangeCounts>,
     pub last_ok: Option<DateTime<Utc>>,
 }
 
-/// What a task's people were told since it was last well. Kept as JSON; what is missing is as by default.
+/// What was notified since the task was last good. Stored as JSON; missing keys have their defaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NotifiedState {
     pub troubles: Vec<Incident>,
-    /// When the first of them began.
+    /// When the first incident began.
     pub since: Option<DateTime<Utc>>,
-    /// The last run whose changed rows are no news any more.
+    /// The last run whose changes were evaluated.
     pub changed: Option<RunId>,
-    /// Somebody has looked before; what lies further back is no news.
+    /// Whether the task was evaluated before; changes before the first evaluation are not notified.
     pub looked: bool,
 }
 
@@ -53,13 +54,13 @@ pub struct Incident {
 }
 
 enum ConditionChange {
-    /// Running, paused, never run: neither good nor bad.
+    /// Neither good nor bad: running, paused, never run.
     None,
     Well,
     Trouble(NotificationKind),
 }
 
-/// What to tell now under this id, and what was told after that.
+/// The notification to send under this id, and the new notified state.
 pub fn decide(
     wanted: &Alert,
     look: &TaskCondition,
@@ -91,7 +92,7 @@ pub fn decide(
             let was_told = !said.troubles.is_empty();
             let since = after.since.take();
             after.troubles.clear();
-            // Nobody was asked after a redesign: then somebody is told at least.
+            // A repair was accepted without a person, so a person is at least notified.
             let is_mended =
                 last_run.is_some_and(|run| run.verdict.statistics.repaired && Some(run.run) != after.changed);
             let has_changed = state == State::Changed && last_run.map(|run| run.run) != after.changed;
@@ -111,7 +112,7 @@ fn assess(look: &TaskCondition, state: State) -> ConditionChange {
     let last_run = look.standing.last_run.as_ref();
     let outcome = last_run.map(|run| run.verdict.outcome);
     match state {
-        // Nothing that the task did; its next run tells.
+        // The task did not fail; the daemon ended. The next run decides.
         State::Crash if last_run.is_some_and(|run| run.verdict.is_interrupted()) => ConditionChange::None,
         State::Crash | State::Config | State::Login | State::Blocked | State::Failed => {
             ConditionChange::Trouble(NotificationKind::Failed)
@@ -129,8 +130,8 @@ fn assess(look: &TaskCondition, state: State) -> ConditionChange {
     }
 }
 
-/// A failure may pass by itself, so some in a row are waited for. What only a person can mend is told at once; so is a
-/// refused log-in, which the schedule does not try again: a second failure would never come.
+/// A failure may be temporary, so `alert.after` of them in a row are needed. What only a person can repair is notified
+/// at once, and so is a refused login: the schedule does not try it again, so there would be no second failure.
 fn is_due(wanted: &Alert, trouble: Incident, fails: u32) -> bool {
     let may_pass = trouble.kind == NotificationKind::Failed && !matches!(trouble.state, State::Config | State::Login);
     !may_pass || fails >= wanted.after
@@ -145,8 +146,8 @@ fn began_at(look: &TaskCondition, trouble: Incident, now: DateTime<Utc>) -> Date
     began.unwrap_or(now)
 }
 
-/// How many of the last runs, newest first, failed one after the other, and when the first of them did. A run that ended
-/// with its daemon counts neither way.
+/// The number of consecutive failures among these runs, newest first, and when the first of them ended. A run that was
+/// interrupted with its daemon does not count.
 pub fn consecutive_failures(past: &[PastRun]) -> (u32, Option<DateTime<Utc>>) {
     let own = past.iter().filter(|run| !run.verdict.is_interrupted());
     let bad = own
@@ -165,7 +166,7 @@ fn build_notification(
 ) -> Notification {
     let last_run = look.standing.last_run.as_ref();
     let (sentence, detail) = sentence(look, state, kind);
-    // A folder that cannot be read says nothing about the run before.
+    // With a broken folder the verdict of the last run is left out.
     let verdict = last_run.map(|run| &run.verdict).filter(|_| look.standing.problem.is_none());
     Notification {
         id,
@@ -201,13 +202,13 @@ fn sentence(look: &TaskCondition, state: State, kind: NotificationKind) -> (Stri
     if kind == NotificationKind::Overdue {
         let due = look.due.map(|at| format!(" at {}", at.format("%Y-%m-%d %H:%M UTC")));
         let due = due.unwrap_or_default();
-        return (format!("its run was due{due} and has not started"), None);
+        return (format!("the run was due{due} and has not started"), None);
     }
     let said = look.standing.last_run.as_ref().map(|run| single_line(&run.verdict.sentence, MAX_CHARS));
     (said.unwrap_or_else(|| state.word().to_owned()), None)
 }
 
-/// Text of strangers on one line.
+/// Untrusted text on one line, without control characters.
 fn single_line(text: &str, most: usize) -> String {
     text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! One alert to one target, once. Trying again is the caller's affair.
+//! Delivers one alert to one target, in one attempt. Retries are the caller's job.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,25 +11,25 @@ use super::target::DeliveryTarget;
 use super::{exec, mail, secret_refs, webhook};
 use crate::robot::{self, Redactor};
 
-/// Of one try, from the name of the host to the answer.
+/// Of one attempt, from name resolution to the answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// A server that asks for more patience than this is tried again all the same.
+/// The longest `Retry-After` that is honoured.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// What delivering needs besides the alert.
+/// What a delivery needs besides the alert.
 pub struct DeliveryContext<'a> {
     pub settings: &'a Settings,
     pub smtp: &'a Smtp,
-    /// Those that [`secrets_of`] names, by name.
+    /// The values of the secrets that [`secrets_of`] names.
     pub secrets: BTreeMap<String, String>,
 }
 
-/// Why it did not arrive; no secret stands in it.
+/// Why a delivery failed. Contains no secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{sentence}")]
 pub struct DeliveryError {
     pub sentence: String,
-    /// How long the other side wants to be left alone.
+    /// The pause that the server asked for.
     pub retry_after: Option<Duration>,
 }
 
@@ -48,7 +48,7 @@ pub fn secrets_of(target: &str, settings: &Settings, smtp: &Smtp) -> BTreeSet<St
     names
 }
 
-/// Delivers the alert to a target, spelled as in task.toml. Ends within half a minute.
+/// Delivers the alert to a target, written as in task.toml. Ends within [`TIMEOUT`].
 pub async fn deliver(
     means: &DeliveryContext<'_>,
     target: &str,
@@ -80,7 +80,7 @@ async fn dispatch(
         DeliveryTarget::Exec { name } => {
             let unknown = || format!("config.toml lists no command `{name}` under [alert.exec]");
             let command = means.settings.exec.get(name).ok_or_else(unknown)?;
-            // A little less, so that it is ended by its own limit.
+            // A little less, so that the command's own limit ends it.
             return Ok(exec::run(command, notice, TIMEOUT - Duration::from_secs(2)).await?);
         }
         DeliveryTarget::Webhook(_)
@@ -92,13 +92,17 @@ async fn dispatch(
     }
     let key = of(&means.settings.signed_with);
     let parcel = webhook::webhook_request(&target, notice, key.as_deref(), now);
-    let parcel = parcel.ok_or_else(|| "no address can be made of it".to_owned())?;
+    let parcel = parcel.ok_or_else(|| "the target is not a valid address".to_owned())?;
     let receipt = robot::send_webhook(parcel, means.settings.allow_private, TIMEOUT).await?;
     if (200..300).contains(&receipt.status) {
         return Ok(());
     }
     let wait = receipt.retry_after.map(|wait| wait.min(MAX_RETRY_AFTER));
-    let hint = if (300..400).contains(&receipt.status) { "; write the address that it leads to" } else { "" };
+    let hint = if (300..400).contains(&receipt.status) {
+        " (redirects are not followed: write the final address)"
+    } else {
+        ""
+    };
     let said = if receipt.body_excerpt.is_empty() { String::new() } else { format!(": {}", receipt.body_excerpt) };
-    Err(DeliveryError { sentence: format!("it answered {}{hint}{said}", receipt.status), retry_after: wait })
+    Err(DeliveryError { sentence: format!("the server answered {}{hint}{said}", receipt.status), retry_after: wait })
 }

@@ -1,4 +1,4 @@
-//! A program that config.toml lists, started for an alert: no shell, nothing of our environment, a limit of time.
+//! Runs a command of `[alert.exec]` for an alert: without a shell, with a clean environment, and with a time limit.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -13,21 +13,21 @@ use tokio::task::spawn_blocking;
 use super::message_text::{subject, text};
 use super::notification::Notification;
 
-/// How much of what it says is told on.
+/// How much of the command's stderr is reported.
 const MAX_STDERR_BYTES: u64 = 2 << 10;
 
-/// Runs the command with the alert as JSON on its stdin. Whatever it has started is ended with it.
+/// Runs the command with the alert as JSON on its stdin. Its whole process group is killed at the end.
 pub async fn run(command: &[String], notice: &Notification, limit: Duration) -> Result<(), String> {
-    let mut child = spawn(command, notice).map_err(|error| format!("it could not be started: {error}"))?;
+    let mut child = spawn(command, notice).map_err(|error| format!("starting the command failed: {error}"))?;
     let group = ProcessGroup(Pid::from_raw(i32::try_from(child.id()).map_err(|error| error.to_string())?));
     let json = serde_json::to_vec(notice).unwrap_or_default();
     let stdin = child.stdin.take();
-    // One that does not want to read is none the worse for it.
+    // A command that does not read its stdin is fine.
     let feeding = spawn_blocking(move || stdin.map(|mut stdin| stdin.write_all(&json)));
     let stderr = child.stderr.take();
     let words = spawn_blocking(move || stderr.map(stderr_tail).unwrap_or_default());
     let pid = group.0;
-    // Not reaped yet: until then its number, which is its group's, is nobody else's.
+    // Not reaped yet: until then the kernel cannot reuse its process id, which is also the group's.
     let ended = spawn_blocking(move || waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT));
     let in_time = tokio::time::timeout(limit, ended).await.is_ok();
     drop(group);
@@ -36,15 +36,15 @@ pub async fn run(command: &[String], notice: &Notification, limit: Duration) -> 
     let words = words.await.unwrap_or_default();
     let status = status.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     match in_time {
-        false => Err(format!("it was ended after {} s", limit.as_secs())),
+        false => Err(format!("the command was killed after {} s", limit.as_secs())),
         true if status.success() => Ok(()),
-        true if words.is_empty() => Err(format!("it ended with {status}")),
-        true => Err(format!("it ended with {status}: {words}")),
+        true if words.is_empty() => Err(format!("the command ended with {status}")),
+        true => Err(format!("the command ended with {status}: {words}")),
     }
 }
 
 fn spawn(command: &[String], notice: &Notification) -> io::Result<Child> {
-    let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("no program is named"))?;
+    let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
     Command::new(program)
         .args(arguments)
         .env_clear()
@@ -57,7 +57,7 @@ fn spawn(command: &[String], notice: &Notification) -> io::Result<Child> {
         .spawn()
 }
 
-/// The same as in the JSON, for a script of three lines. A variable cannot hold a zero byte.
+/// The main fields of the JSON as environment variables, for short scripts. A variable cannot hold a zero byte.
 fn variables(notice: &Notification) -> Vec<(&'static str, String)> {
     let all = [
         ("PIEME_ID", notice.id.to_string()),
@@ -75,18 +75,18 @@ fn variables(notice: &Notification) -> Vec<(&'static str, String)> {
 fn stderr_tail(mut stderr: impl Read) -> String {
     let mut kept = Vec::new();
     let _ = stderr.by_ref().take(MAX_STDERR_BYTES).read_to_end(&mut kept);
-    // Read on, or it would wait for us for ever.
+    // Drain the pipe, or the command would block on a full one.
     let _ = io::copy(&mut stderr, &mut io::sink());
     let line = String::from_utf8_lossy(&kept);
     line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
 }
 
-/// Ended as a whole, however we leave.
+/// Kills the process group when dropped.
 struct ProcessGroup(Pid);
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        // Gone already is what we want.
+        // An error means that the group is gone already.
         let _ = killpg(self.0, Signal::SIGKILL);
     }
 }
@@ -131,12 +131,12 @@ mod tests {
     #[tokio::test]
     async fn one_that_fails_or_hangs_is_said_to_and_leaves_nobody_behind() {
         let failed = run(&shell("echo no luck >&2; exit 3"), &notice(), Duration::from_secs(20)).await;
-        assert_eq!(failed, Err("it ended with exit status: 3: no luck".to_owned()));
+        assert_eq!(failed, Err("the command ended with exit status: 3: no luck".to_owned()));
         let folder = tempfile::tempdir().expect("a scratch folder");
         let file = folder.path().join("pid");
         let script = format!("/bin/sleep 600 & echo $! > {}; wait", file.display());
         let hung = run(&shell(&script), &notice(), Duration::from_secs(1)).await;
-        assert_eq!(hung, Err("it was ended after 1 s".to_owned()));
+        assert_eq!(hung, Err("the command was killed after 1 s".to_owned()));
         let pid = std::fs::read_to_string(file).expect("its child's number");
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
         let is_gone = || stat().is_empty() || stat().contains(") Z ");
@@ -147,6 +147,6 @@ mod tests {
         });
         assert!(looked, "its own child is gone too: {}", stat());
         let missing = run(&["/nowhere/program".to_owned()], &notice(), Duration::from_secs(1)).await;
-        assert!(missing.is_err_and(|it| it.starts_with("it could not be started")));
+        assert!(missing.is_err_and(|it| it.starts_with("starting the command failed")));
     }
 }

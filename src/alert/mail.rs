@@ -1,4 +1,5 @@
-//! An alert as a mail: the guard connects to the server of config.toml, lettre speaks over that connection.
+//! Sends an alert by mail: the guard connects to the server of config.toml, and lettre speaks SMTP over that
+//! connection.
 
 use std::fmt;
 use std::io;
@@ -24,7 +25,7 @@ use super::settings::{Encryption, Smtp};
 use crate::guard::Guard;
 use crate::robot;
 
-/// Sends the mail; `password` is what stands for `smtp.password`.
+/// Sends the mail. `password` is the value of the secret in `smtp.password`.
 pub async fn send(
     smtp: &Smtp,
     password: Option<String>,
@@ -48,12 +49,12 @@ pub async fn send(
         server.auth(DEFAULT_MECHANISMS, &login).await.map_err(failed)?;
     }
     server.send(message.envelope(), &message.formatted()).await.map_err(failed)?;
-    // It has the mail; how it says good-bye is its own affair.
+    // The server has accepted the mail, so an error of QUIT does not matter.
     let _ = server.quit().await;
     Ok(())
 }
 
-/// The server is the administrator's word, so it may be on this machine; a task chooses only who gets the mail.
+/// The administrator chooses the server, so private addresses are allowed; a task chooses only the recipient.
 async fn open(smtp: &Smtp, hello: &ClientId, patience: Duration) -> Result<AsyncSmtpConnection, String> {
     let guard = Guard::for_host(&smtp.host, true);
     let stream = guard.connect(&smtp.host, smtp.port(), patience).await.map_err(|missed| missed.to_string())?;
@@ -61,7 +62,7 @@ async fn open(smtp: &Smtp, hello: &ClientId, patience: Duration) -> Result<Async
         Encryption::Starttls | Encryption::None => Box::new(stream),
         Encryption::Tls => {
             let trust = robot::system_tls_config().map_err(|error| error.to_string())?;
-            let name = smtp.host.clone().try_into().map_err(|_| "its name is none for TLS".to_owned())?;
+            let name = smtp.host.clone().try_into().map_err(|_| "smtp.host is not a valid name for TLS".to_owned())?;
             let safe = tokio_rustls::TlsConnector::from(Arc::new(trust)).connect(name, stream).await;
             Box::new(SmtpTlsStream(Box::new(safe.map_err(|error| error.to_string())?)))
         }
@@ -70,9 +71,9 @@ async fn open(smtp: &Smtp, hello: &ClientId, patience: Duration) -> Result<Async
 }
 
 fn message(smtp: &Smtp, to: &str, notice: &Notification) -> Result<Message, String> {
-    let from: Mailbox = smtp.from.parse().map_err(|_| "smtp.from of config.toml is not an address".to_owned())?;
-    let to: Mailbox = to.parse().map_err(|_| "this is not an address for mail".to_owned())?;
-    // The same however often it is sent: a mail program shows it once.
+    let from: Mailbox = smtp.from.parse().map_err(|_| "smtp.from of config.toml is not a mail address".to_owned())?;
+    let to: Mailbox = to.parse().map_err(|_| "the recipient is not a mail address".to_owned())?;
+    // The same id at every attempt, so that mail programs show it once.
     let id = format!("<{}@{}>", notice.id, from.email.domain());
     let header = |name: &'static str, value: String| HeaderValue::new(HeaderName::new_from_ascii_str(name), value);
     Message::builder()
@@ -89,12 +90,12 @@ fn message(smtp: &Smtp, to: &str, notice: &Notification) -> Result<Message, Stri
         .map_err(|error| error.to_string())
 }
 
-/// A connection within TLS from its first byte; lettre has a type of its own only for those it opens itself.
+/// A TLS stream for lettre, which supports implicit TLS only for connections that it opens itself.
 struct SmtpTlsStream(Box<TlsStream<TcpStream>>);
 
 impl fmt::Debug for SmtpTlsStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a connection within TLS")
+        f.write_str("a TLS connection")
     }
 }
 

@@ -1,8 +1,9 @@
-//! An alert in words: a subject for a list of mails, a text for a person.
+//! The subject and the text of a notification.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::notification::{Notification, NotificationKind};
+use crate::model::counted;
 
 /// `hotels: blocked, 2 failures in a row`
 pub fn subject(notice: &Notification) -> String {
@@ -10,19 +11,21 @@ pub fn subject(notice: &Notification) -> String {
     match notice.kind {
         NotificationKind::Failed if *fails > 1 => format!("{task}: {state}, {fails} failures in a row"),
         NotificationKind::Failed => format!("{task}: {state}"),
-        NotificationKind::NeedsLabel => format!("{task} needs a look: {}", notice.cause.as_deref().unwrap_or("label")),
-        NotificationKind::Recovered => format!("{task} is well again"),
+        NotificationKind::NeedsLabel => {
+            format!("{task} needs a person: {}", notice.cause.as_deref().unwrap_or("label"))
+        }
+        NotificationKind::Recovered => format!("{task} has recovered"),
         NotificationKind::Overdue => format!("{task} is overdue"),
         NotificationKind::Changed => match (notice.changes, notice.rows) {
             (Some(changes), _) => format!("{task} has changed: {changes}"),
-            (None, Some(rows)) => format!("{task} has changed: {rows} rows"),
+            (None, Some(rows)) => format!("{task} has changed: {}", counted(rows, "row")),
             (None, None) => format!("{task} has changed"),
         },
-        NotificationKind::Test => format!("{task}: a test"),
+        NotificationKind::Test => format!("{task}: test alert"),
     }
 }
 
-/// What happened, since when, how old the published rows are, and what to type.
+/// What happened, since when, how old the published rows are, and the command to type.
 pub fn text(notice: &Notification) -> String {
     let named = notice.title.as_ref().map(|title| format!("{} ({title})", notice.task));
     let named = named.unwrap_or_else(|| notice.task.to_string());
@@ -30,7 +33,7 @@ pub fn text(notice: &Notification) -> String {
     lines.extend(notice.detail.clone());
     lines.push(String::new());
     if let Some(since) = notice.since {
-        let word = if notice.kind == NotificationKind::Recovered { "It was in trouble since" } else { "Since" };
+        let word = if notice.kind == NotificationKind::Recovered { "The problem began on" } else { "Since" };
         lines.push(format!("{word} {} ({} ago).", instant(since), span(notice.at - since)));
     }
     lines.extend(published_data_age(notice));
@@ -51,9 +54,9 @@ fn published_data_age(notice: &Notification) -> Option<String> {
     }
     Some(match (notice.rows, notice.last_ok) {
         (Some(rows), Some(at)) => {
-            format!("{rows} rows are published, last good {} ({} ago).", instant(at), span(notice.at - at))
+            format!("Published: {}, last good {} ({} ago).", counted(rows, "row"), instant(at), span(notice.at - at))
         }
-        (Some(rows), None) => format!("{rows} rows are published."),
+        (Some(rows), None) => format!("Published: {}.", counted(rows, "row")),
         (None, _) => "Nothing is published yet.".to_owned(),
     })
 }
@@ -62,7 +65,7 @@ fn instant(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// One unit is enough.
+/// A duration in one unit.
 fn span(time: TimeDelta) -> String {
     match time.num_seconds().max(0) {
         seconds @ 0..100 => format!("{seconds} s"),
@@ -99,15 +102,15 @@ mod tests {
         assert_eq!(
             text(&notice),
             "hotels (Hotels in Halifax): blocked\n\nthe page takes us for a machine\n\n\
-             Since 2027-01-15 02:00 UTC (6 h ago).\n48 rows are published, last good 2027-01-14 20:00 UTC (12 h ago).\n\n\
+             Since 2027-01-15 02:00 UTC (6 h ago).\nPublished: 48 rows, last good 2027-01-14 20:00 UTC (12 h ago).\n\n\
              Next: pieme log hotels"
         );
         let well =
             Notification { kind: NotificationKind::Recovered, state: State::Ok, advice: String::new(), ..notice };
-        assert_eq!(subject(&well), "hotels is well again");
+        assert_eq!(subject(&well), "hotels has recovered");
         let changes = Some(ChangeCounts { added: 2, changed: 14, removed: 1 });
         let changed = Notification { kind: NotificationKind::Changed, changes, ..well.clone() };
         assert_eq!(subject(&changed), "hotels has changed: 2 added, 14 changed, 1 removed");
-        assert!(text(&well).contains("It was in trouble since 2027-01-15 02:00 UTC"), "{}", text(&well));
+        assert!(text(&well).contains("The problem began on 2027-01-15 02:00 UTC"), "{}", text(&well));
     }
 }

@@ -1,27 +1,27 @@
-//! Alerts: what is worth telling a person, in which words, and by which way.
+//! Alerts: decides which notifications are due, words them, and delivers them.
 //!
 //! ```text
-//! how a task stands + what was told already → decide → notice → words → deliver ─┬ mail
-//!                                             (pure)   (pure)  (pure)            ├ hook: webhook, ntfy, chats
-//!                                                                                └ exec: a program that config.toml lists
+//! task condition + notified state → decide → notification → message text → deliver ─┬ mail
+//!                                   (pure)   (pure)         (pure)                  ├ webhook: ours, ntfy, chats
+//!                                                                                   └ exec: a command of config.toml
 //! ```
 //!
-//! What was told, and what is still to be delivered, is kept by whoever calls.
+//! The notified state and the outbox are stored by the caller (`daemon/alerts`).
 
+mod decide;
+mod deliver;
+mod exec;
+mod mail;
 mod message_text;
 mod notification;
-mod webhook;
 mod secret_refs;
-mod decide;
-mod target;
 mod settings;
-mod mail;
-mod exec;
-mod deliver;
+mod target;
+mod webhook;
 
-pub use self::message_text::{subject, text};
-pub use self::notification::{Notification, NotificationKind};
 pub use decide::{NotifiedState, TaskCondition, consecutive_failures, decide};
 pub use deliver::{DeliveryContext, DeliveryError, deliver, secrets_of};
+pub use message_text::{subject, text};
+pub use notification::{Notification, NotificationKind};
 pub use settings::{Encryption, Settings, Smtp};
 pub use target::{Channels, DeliveryTarget, TargetError, check};

@@ -1,4 +1,4 @@
-//! One alert, as it is kept and as hooks get it.
+//! A notification, as it is stored in the outbox and sent to webhooks.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::model::task::AlertOn;
 use crate::model::{ChangeCounts, RunId, State, TaskName};
 
-/// What an alert is about: the words of `alert.on`, and a test.
+/// The kinds of `alert.on`, and the test of `pieme alert test`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotificationKind {
@@ -43,40 +43,40 @@ impl NotificationKind {
     }
 }
 
-/// The JSON of a webhook (docs/alerts.md): a key that is there once stays.
+/// The JSON of a webhook (docs/alerts.md). Keys are never removed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Notification {
-    /// The same however often it is delivered.
+    /// The same at every delivery attempt.
     pub id: Uuid,
     pub kind: NotificationKind,
     pub task: TaskName,
     pub title: Option<String>,
     pub state: State,
-    /// Of the last run; a folder that cannot be read has none of its own.
+    /// Of the last run; absent for a broken folder.
     pub outcome: Option<String>,
     pub cause: Option<String>,
     /// One sentence: what happened.
     pub sentence: String,
-    /// More lines, where there are any: the place in a file.
+    /// Further lines, such as the place in a file.
     pub detail: Option<String>,
     pub at: DateTime<Utc>,
-    /// When the trouble began; in `recovered` the trouble that is over.
+    /// When the incident began; for `recovered` the incident that is over.
     pub since: Option<DateTime<Utc>>,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub fails: u32,
     /// Rows that are published now.
     pub rows: Option<u64>,
-    /// What the last run has changed in them, where it was compared.
+    /// What the last run changed in the published rows, if it was compared.
     #[serde(default)]
     pub changes: Option<ChangeCounts>,
     pub similarity: Option<f64>,
-    /// When they were last seen to be right.
+    /// When a run last published or confirmed the rows.
     pub last_ok: Option<DateTime<Utc>>,
     pub run: Option<RunId>,
-    /// The very command to type.
+    /// The command to type next.
     #[serde(rename = "do")]
     pub advice: String,
-    /// Where to look, as `alert.link` of config.toml says.
+    /// A link to the dashboard, or the `alert.link` of config.toml.
     pub link: Option<String>,
 }
 
@@ -92,7 +92,7 @@ impl Notification {
             state: State::Ok,
             outcome: None,
             cause: None,
-            sentence: "this is a test; nothing has happened".to_owned(),
+            sentence: "this is a test alert; nothing has happened".to_owned(),
             detail: None,
             at: now,
             since: None,

@@ -1,4 +1,4 @@
-//! `${secret:NAME}` in a text of the configuration.
+//! Finds and fills `${secret:NAME}` references in configuration texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,8 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 const PREFIX: &str = "${secret:";
 
-/// What would end the part of an address that a secret stands in. A path of several parts may be one secret.
+/// Characters that would end the part of a URL that a secret stands in. Not `/`: a secret may be a path of several
+/// parts.
 const URL_ESCAPES: &AsciiSet =
     &CONTROLS.add(b' ').add(b'%').add(b'@').add(b'?').add(b'#').add(b'"').add(b'<').add(b'>');
 
@@ -15,12 +16,12 @@ pub fn names(text: &str) -> BTreeSet<String> {
     split_references(text).filter_map(|(_, name)| name).map(str::to_owned).collect()
 }
 
-/// The whole text is one secret: nothing is known of it before it is looked up.
+/// Whether the whole text is one reference, so that nothing can be checked before the lookup.
 pub fn is_one_secret(text: &str) -> bool {
     text.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix('}')).is_some_and(|name| !name.contains('}'))
 }
 
-/// An address with its secrets in their places; one that is a secret as a whole is taken as it is.
+/// Fills the secrets into a URL, percent-encoded. A URL that is one secret as a whole is used as it is.
 pub fn fill_address(text: &str, secrets: &BTreeMap<String, String>) -> String {
     let whole = is_one_secret(text);
     fill(text, |name| {
@@ -29,7 +30,7 @@ pub fn fill_address(text: &str, secrets: &BTreeMap<String, String>) -> String {
     })
 }
 
-/// A value, such as a password, with its secrets.
+/// Fills the secrets into a value, such as a password.
 pub fn fill_value(text: &str, secrets: &BTreeMap<String, String>) -> String {
     fill(text, |name| secrets.get(name).cloned().unwrap_or_default())
 }
@@ -39,7 +40,7 @@ fn fill(text: &str, of: impl Fn(&str) -> String) -> String {
         .fold(String::new(), |filled, (plain, name)| filled + plain + &name.map(&of).unwrap_or_default())
 }
 
-/// Plain text with the secret's name that comes after it, if one does.
+/// Plain text, each with the name of the secret that follows it, if one does.
 fn split_references(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {

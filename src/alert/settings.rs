@@ -1,4 +1,4 @@
-//! What config.toml says about alerts.
+//! The alert settings of config.toml: `[alert]` and `[smtp]`.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +12,26 @@ use super::secret_refs;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Hooks may be at loopback and private addresses.
+    /// Whether webhooks may be at loopback and private addresses.
     pub allow_private: bool,
-    /// What webhooks are signed with: `${secret:NAME}`; none: they are not.
+    /// The signing key of webhooks, as `${secret:NAME}`; without it they are not signed.
     pub signed_with: Option<String>,
-    /// Where a person looks; `${task}` stands for the task's name.
+    /// The link in alerts; `${task}` stands for the task's name.
     pub link: Option<String>,
-    /// Where the dashboard is (`web_url`): a link leads there unless `link` says otherwise.
+    /// The dashboard's address (`web_url`), used for links if `link` is absent.
     #[serde(skip)]
     pub dashboard: Option<Url>,
-    /// The only programs that an alert may start, by name: `exec:NAME`.
+    /// The only commands that an alert may run, by name: `exec:NAME`.
     pub exec: BTreeMap<String, Vec<String>>,
 }
 
-/// `[smtp]` of config.toml: who takes our mail.
+/// `[smtp]` of config.toml: the mail server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Smtp {
-    /// Empty: there is no mail.
+    /// Empty: no mail can be sent.
     pub host: String,
-    /// Absent: as the encryption asks for.
+    /// Absent: the default port of the encryption.
     pub port: Option<u16>,
     pub encryption: Encryption,
     pub from: String,
@@ -43,17 +43,17 @@ pub struct Smtp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encryption {
-    /// Begins in the clear and must change to TLS.
+    /// Starts unencrypted and must switch to TLS.
     #[default]
     Starttls,
     /// TLS from the first byte.
     Tls,
-    /// For a server on this machine.
+    /// Unencrypted, for a server on this machine.
     None,
 }
 
 impl Settings {
-    /// Where a person looks who has heard of it: whoever is wanted for labelling comes to where it takes one key.
+    /// The link of a notification: to the labelling page if a label is needed, else to the task's page.
     pub fn link_for(&self, notice: &Notification) -> Option<String> {
         if let Some(link) = &self.link {
             return Some(link.replace("${task}", notice.task.as_str()));
@@ -74,32 +74,33 @@ impl Smtp {
         })
     }
 
-    /// What cannot work: the key, what is wrong, and what to write.
+    /// The first invalid setting: its key, what is wrong, and a hint.
     pub fn check(&self) -> Result<(), (&'static str, String, &'static str)> {
         if self.host.is_empty() {
             return Ok(());
         }
         if self.from.parse::<lettre::message::Mailbox>().is_err() {
-            let why = format!("`{}` is not an address that mail can come from", self.from);
+            let why = format!("`{}` is not a mail address", self.from);
             return Err(("from", why, "write from = \"pieme <pieme@example.org>\""));
         }
         if self.username.is_some() != self.password.is_some() {
-            return Err(("username", "a log-in has both a username and a password".to_owned(), PASSWORD));
+            return Err(("username", "a login needs both username and password".to_owned(), PASSWORD));
         }
         if self.username.is_some() && self.encryption == Encryption::None {
-            let why = "a password is never sent in the clear".to_owned();
+            let why = "a password must not be sent unencrypted".to_owned();
             return Err(("encryption", why, "write encryption = \"starttls\" or \"tls\""));
         }
         match &self.password {
             Some(text) if !secret_refs::is_one_secret(text) => {
-                Err(("password", "a password does not stand in config.toml".to_owned(), PASSWORD))
+                Err(("password", "a password must not be written in config.toml".to_owned(), PASSWORD))
             }
             _ => Ok(()),
         }
     }
 }
 
-const PASSWORD: &str = "write password = \"${secret:smtp}\" and put it into the file secrets/smtp (mode 0600)";
+const PASSWORD: &str =
+    "write password = \"${secret:smtp}\" and put the password into the file secrets/smtp (mode 0600)";
 
 #[cfg(test)]
 mod tests {

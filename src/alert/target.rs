@@ -1,4 +1,4 @@
-//! Where an alert goes: the spellings of `alert.urls`, in the manner of Apprise.
+//! Parses the delivery targets of `alert.urls`, which are written as in Apprise.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,20 @@ use url::Url;
 
 use super::secret_refs;
 
-/// One way to reach somebody, with all secrets in their places. Has no `Debug`: tokens stand in it.
+/// A target with its secrets filled in. Deliberately without `Debug`, since it contains tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub enum DeliveryTarget {
     Mail {
         to: String,
     },
-    /// Our own JSON, signed.
+    /// pieme's own JSON, signed.
     Webhook(Url),
     Ntfy {
         server: Url,
         topic: String,
         login: ServerLogin,
     },
-    /// Slack, or what takes the same hooks: Mattermost, Rocket.Chat.
+    /// Slack, or what accepts the same webhooks: Mattermost, Rocket.Chat.
     Slack(Url),
     Discord(Url),
     Telegram {
@@ -32,7 +32,7 @@ pub enum DeliveryTarget {
         token: String,
         room: String,
     },
-    /// A program that config.toml lists under this name.
+    /// A command that `[alert.exec]` of config.toml lists under this name.
     Exec {
         name: String,
     },
@@ -45,7 +45,7 @@ pub enum ServerLogin {
     Password { user: String, password: String },
 }
 
-/// What is wrong with the spelling of a target, and how it is spelled.
+/// What is wrong with a target, and how to write it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TargetError {
@@ -53,7 +53,7 @@ pub struct TargetError {
     pub hint: String,
 }
 
-/// Every scheme with how it is spelled.
+/// Every scheme, with its form.
 const SPELLINGS: &[(&str, &str)] = &[
     ("mailto", "mailto:name@example.org"),
     ("https", "https://example.org/hook"),
@@ -71,20 +71,21 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("exec", "exec:NAME, where config.toml has NAME = [\"/path/of/program\"] under [alert.exec]"),
 ];
 
-/// What config.toml gives to alerts: the commands that it lists, and whether it names a mail server.
+/// What config.toml provides for alerts: commands, and whether there is a mail server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Channels {
     pub commands: BTreeSet<String>,
     pub has_mail_server: bool,
 }
 
-/// Is this spelled right, as far as can be known without its secrets? With `channels`, whether config.toml has what it needs.
+/// Checks a target, as far as possible without its secrets. With `channels`, also that config.toml provides what it
+/// needs.
 pub fn check(text: &str, channels: Option<&Channels>) -> Result<(), TargetError> {
     if secret_refs::is_one_secret(text) {
         return Ok(());
     }
     let target = DeliveryTarget::parse(&secret_refs::names(text).iter().fold(text.to_owned(), |text, name| {
-        // Any letters will do.
+        // Any text will do.
         text.replace(&format!("${{secret:{name}}}"), "secret")
     }))?;
     match (target, channels) {
@@ -93,7 +94,7 @@ pub fn check(text: &str, channels: Option<&Channels>) -> Result<(), TargetError>
             hint: format!("add {name} = [\"/path/of/program\"] under [alert.exec] there, and restart the daemon"),
         }),
         (DeliveryTarget::Mail { .. }, Some(channels)) if !channels.has_mail_server => Err(TargetError {
-            message: "config.toml names no mail server, so this mail cannot be sent".to_owned(),
+            message: "config.toml names no mail server, so mail cannot be sent".to_owned(),
             hint: "add host = \"…\" and from = \"…\" under [smtp] there, and restart the daemon".to_owned(),
         }),
         _ => Ok(()),
@@ -101,7 +102,7 @@ pub fn check(text: &str, channels: Option<&Channels>) -> Result<(), TargetError>
 }
 
 impl DeliveryTarget {
-    /// Reads an address whose secrets are in their places.
+    /// Parses a target whose secrets are filled in.
     pub fn parse(text: &str) -> Result<DeliveryTarget, TargetError> {
         let text = text.trim();
         let (scheme, rest) = text.split_once(':').ok_or_else(|| unknown(text))?;
@@ -134,12 +135,12 @@ impl DeliveryTarget {
             _ => None,
         };
         found.ok_or_else(|| TargetError {
-            message: format!("this is not how `{scheme}` is spelled"),
+            message: format!("this is not a valid `{scheme}` target"),
             hint: format!("write {spelling}"),
         })
     }
 
-    /// In one word, for figures.
+    /// One word for the kind of target.
     pub fn word(&self) -> &'static str {
         match self {
             DeliveryTarget::Mail { .. } => "mail",
@@ -153,7 +154,7 @@ impl DeliveryTarget {
         }
     }
 
-    /// As it may be shown: addresses hold tokens, so of most only the host is told. `text` is as it was typed.
+    /// The target without its tokens, for logs and lists: of most only the host is shown. `text` is as it was typed.
     pub fn redacted(text: &str) -> String {
         if secret_refs::is_one_secret(text) {
             return text.to_owned();
@@ -178,7 +179,7 @@ fn unknown(scheme: &str) -> TargetError {
     let near = near.filter(|known| strsim::damerau_levenshtein(known, &short) <= 2);
     let all: Vec<&str> = SPELLINGS.iter().map(|(known, _)| *known).filter(|it| !it.contains('+')).collect();
     TargetError {
-        message: format!("alerts know no way `{short}`"),
+        message: format!("unknown alert target `{short}`"),
         hint: match near {
             Some(near) => format!("did you mean `{near}`? (known here: {})", all.join(", ")),
             None => format!("known here: {}", all.join(", ")),
@@ -200,7 +201,7 @@ fn command(name: &str) -> Option<DeliveryTarget> {
     is_name.then(|| DeliveryTarget::Exec { name: name.to_owned() })
 }
 
-/// `user:password@host/rest` → server, log-in, rest.
+/// `user:password@host/rest` → server, login, rest.
 fn server(scheme: &str, inside: &str) -> Option<(Url, ServerLogin, String)> {
     let (place, rest) = inside.split_once('/')?;
     let (login, host) = place.rsplit_once('@').map_or((None, place), |(login, host)| (Some(login), host));
@@ -275,18 +276,18 @@ mod tests {
     #[test]
     fn a_wrong_spelling_is_answered_with_the_right_one() {
         for (text, message, hint) in [
-            ("htps://example.org/", "alerts know no way `htps`", "did you mean `https`?"),
-            ("file:///etc/passwd", "alerts know no way `file`", "known here: mailto, https"),
-            ("ops@example.org", "alerts know no way `ops@example.org`", "known here"),
-            ("mailto:nobody", "this is not how `mailto` is spelled", "write mailto:name@example.org"),
-            ("mailto:a@b.org\r\nBcc: c@d.org", "this is not how `mailto` is spelled", "write mailto"),
-            ("exec:rm -rf /", "this is not how `exec` is spelled", "write exec:NAME"),
-            ("exec:../x", "this is not how `exec` is spelled", "write exec:NAME"),
-            ("slack://only/two", "this is not how `slack` is spelled", "write slack://T000"),
-            ("discord://../x", "this is not how `discord` is spelled", "write discord"),
-            ("tgram://to?ken/-100", "this is not how `tgram` is spelled", "write tgram"),
-            ("ntfy://ntfy.sh/", "this is not how `ntfy` is spelled", "write ntfy://"),
-            ("matrix://m.example/!r:m", "this is not how `matrix` is spelled", "write matrix://TOKEN@"),
+            ("htps://example.org/", "unknown alert target `htps`", "did you mean `https`?"),
+            ("file:///etc/passwd", "unknown alert target `file`", "known here: mailto, https"),
+            ("ops@example.org", "unknown alert target `ops@example.org`", "known here"),
+            ("mailto:nobody", "this is not a valid `mailto` target", "write mailto:name@example.org"),
+            ("mailto:a@b.org\r\nBcc: c@d.org", "this is not a valid `mailto` target", "write mailto"),
+            ("exec:rm -rf /", "this is not a valid `exec` target", "write exec:NAME"),
+            ("exec:../x", "this is not a valid `exec` target", "write exec:NAME"),
+            ("slack://only/two", "this is not a valid `slack` target", "write slack://T000"),
+            ("discord://../x", "this is not a valid `discord` target", "write discord"),
+            ("tgram://to?ken/-100", "this is not a valid `tgram` target", "write tgram"),
+            ("ntfy://ntfy.sh/", "this is not a valid `ntfy` target", "write ntfy://"),
+            ("matrix://m.example/!r:m", "this is not a valid `matrix` target", "write matrix://TOKEN@"),
         ] {
             let error = check(text, None).expect_err(text);
             assert!(error.message.contains(message) && error.hint.contains(hint), "{text}: {error:?}");

@@ -1,4 +1,5 @@
-//! An alert as a request to a hook. Pure: nothing is sent here.
+//! Builds the HTTP request for an alert target: webhook, ntfy, Slack, Discord, Telegram, Matrix. Pure: nothing is sent
+//! here.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,12 +14,12 @@ use super::notification::{Notification, NotificationKind};
 use super::target::{DeliveryTarget, ServerLogin};
 use crate::robot::WebhookRequest;
 
-/// Discord refuses more; Slack and Telegram take twice as much.
+/// Below Discord's limit of 2,000; Slack and Telegram accept twice as much.
 const MAX_CHARS: usize = 1_900;
-/// How a key is marked that stands in base64, as Standard Webhooks writes them.
+/// The prefix of base64 keys in Standard Webhooks.
 const KEY_PREFIX: &str = "whsec_";
 
-/// The request for a target, or none where it is not reached by HTTP.
+/// The request for a target; `None` for mail and commands.
 pub fn webhook_request(
     target: &DeliveryTarget,
     notice: &Notification,
@@ -51,7 +52,7 @@ pub fn webhook_request(
             parcel
         }
         DeliveryTarget::Slack(url) => WebhookRequest::post(url.clone(), json!({ "text": chat() })),
-        // Nobody's page says @everyone through us.
+        // Text from a web page must not mention @everyone.
         DeliveryTarget::Discord(url) => {
             WebhookRequest::post(url.clone(), json!({ "content": chat(), "allowed_mentions": { "parse": [] } }))
         }
@@ -61,7 +62,7 @@ pub fn webhook_request(
             WebhookRequest::post(url, message)
         }
         DeliveryTarget::Matrix { server, token, room } => {
-            // The server takes one id once: a second delivery is none.
+            // The transaction id makes a repeated delivery idempotent.
             let room = utf8_percent_encode(room, NON_ALPHANUMERIC);
             let path = format!("_matrix/client/v3/rooms/{room}/send/m.room.message/{}", notice.id);
             let url = server.join(&path).ok()?;
@@ -72,7 +73,7 @@ pub fn webhook_request(
     })
 }
 
-/// Our JSON, signed as Standard Webhooks says: HMAC-SHA256 over `id.timestamp.body`.
+/// The notification as JSON, signed as Standard Webhooks requires: HMAC-SHA256 over `id.timestamp.body`.
 fn signed_webhook(url: &Url, notice: &Notification, key: Option<&str>, now: DateTime<Utc>) -> WebhookRequest {
     let mut json = serde_json::to_value(notice).unwrap_or_default();
     json["subject"] = Value::from(subject(notice));
@@ -135,7 +136,7 @@ mod tests {
     fn each_hook_gets_what_it_understands() {
         let (url, body, _) = sent("slack://T0/B0/xyz");
         assert_eq!(url, "https://hooks.slack.com/services/T0/B0/xyz");
-        assert!(body["text"].as_str().is_some_and(|it| it.starts_with("hotels: a test\n")), "{body}");
+        assert!(body["text"].as_str().is_some_and(|it| it.starts_with("hotels: test alert\n")), "{body}");
         let (url, body, _) = sent("discord://12/tok");
         assert_eq!(url, "https://discord.com/api/webhooks/12/tok");
         assert!(body["content"].is_string() && body["allowed_mentions"]["parse"] == json!([]), "{body}");

@@ -1,5 +1,5 @@
-//! The one program, told apart by the name it is called by: as `pieme` it does what a person types, as `pieme-daemon` it is the
-//! service. `run-child` is the process of one run.
+//! The program. Called as `pieme` it runs a command, called as `pieme-daemon` it is the service, and with the argument
+//! `run-child` it is the child process of one run.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `pieme add`: from an address to a task whose columns have names, in one go.
+//! `pieme add`: fetches a page, lets the person choose the list and name its columns, and creates the task.
 
 use std::path::Path;
 
@@ -14,32 +14,32 @@ use crate::tasks::TASK_FILE;
 use super::help_args::HelpArgs;
 use super::{CliError, VerbResult, exit, label, output, run};
 
-/// Make a task of an address: fetch it, choose the list, name its columns
+/// Create a task: fetch a page, choose its list, name the columns
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme add https://example.org/hotels                   # asks which list it is, and for names
-  pieme add example.org/hotels --name hotels --every 6h  # a name and a schedule of its own
-  pieme add https://example.org/jobs --yes               # the first candidate as it stands
+  pieme add https://example.org/hotels                   # asks for the list and the names
+  pieme add example.org/hotels --name hotels --every 6h  # with a name and a schedule
+  pieme add https://example.org/jobs --yes               # the first candidate, no questions
   pieme add https://example.org/jobs --pick 2 --names title,link,place
   pieme add https://example.org/jobs --max-pages 1       # runs read the first page only
 
-Pages behind a log-in or a form want a robot.toml: see docs/script.md.")]
+Pages behind a login or a form need a robot.toml: see docs/script.md.")]
 pub struct Args {
-    /// Where the list is
+    /// Address of the page with the list
     url: String,
-    /// The task's name; default: made of the address
+    /// Name of the task; default: made from the address
     #[arg(long)]
     name: Option<String>,
-    /// How often it runs
+    /// How often the task runs
     #[arg(long, value_name = "SPAN", default_value = "6h")]
     every: String,
-    /// Pages that a run reads at most (limits.max_pages in task.toml); default: 50
+    /// Largest number of pages a run reads (limits.max_pages in task.toml); default: 50
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_pages: Option<u32>,
-    /// A real browser fetches the pages: for lists that scripts put together
+    /// Fetch pages with Chromium: for lists that are built by JavaScript
     #[arg(long)]
     browser: bool,
-    /// Allow an address on this machine or in a private network
+    /// Allow addresses on this machine or a private network
     #[arg(long)]
     allow_private: bool,
     /// Ignore the site's robots.txt (fetch.robots_txt in task.toml); ask the site's owner first
@@ -71,7 +71,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
         runs_fail = !confirm_first_page_only(&draft, sentence)?;
     }
     let home = draft.move_into_place()?;
-    output::note(format!("{name}: made in {}, every {}", home.display(), args.every));
+    output::note(format!("{name}: created in {}, runs every {}", home.display(), args.every));
 
     let verdict = run::run_now(config, &name)?;
     if args.json {
@@ -98,21 +98,22 @@ fn new_task(args: &Args, url: Url, name: TaskName) -> NewTask {
     }
 }
 
-/// Reads the first pages, out of sight; says so where the first can be read and the next cannot.
+/// Runs the draft on the first pages without publishing. Returns why the second page failed where only the first was
+/// read.
 fn trial(draft: &TaskDraft) -> Result<Option<String>, CliError> {
     let verdict = run::run_here(&draft.config, draft.trial()?)?;
     let shortfall =
         draft.check(&verdict).map_err(|error| CliError { code: exit::code_of(&verdict), ..error.into() })?;
     if let Some(sentence) = &shortfall {
-        output::note(format!("Page 1 was read. The page after it was not: {}", output::cell(sentence, 2_000)));
+        output::note(format!("Page 1 was read. Page 2 was not: {}", output::cell(sentence, 2_000)));
     }
     Ok(shortfall)
 }
 
-/// Asks whether runs are to leave out what cannot be read.
+/// Asks whether runs should read page 1 only.
 fn confirm_first_page_only(draft: &TaskDraft, sentence: &str) -> Result<bool, CliError> {
-    output::say(format!("\nThe page after page 1 cannot be read: {}", output::cell(sentence, 200)));
-    let is_wanted = label::confirm("Read page 1 only? [Enter = yes, n = no: runs fail until that page answers] ")?;
+    output::say(format!("\nPage 2 cannot be read: {}", output::cell(sentence, 200)));
+    let is_wanted = label::confirm("Read page 1 only? [Enter = yes, n = no: runs fail until page 2 can be read] ")?;
     if is_wanted {
         draft.read_first_page_only()?;
     }
@@ -121,7 +122,7 @@ fn confirm_first_page_only(draft: &TaskDraft, sentence: &str) -> Result<bool, Cl
 
 fn first_page_only(home: &Path) -> String {
     format!(
-        "Runs fail until the page after page 1 answers. To read page 1 only, write `max_pages = 1` under [limits] in \
+        "Runs fail until page 2 can be read. To read page 1 only, write `max_pages = 1` under [limits] in \
          {}; `pieme add` writes it with --max-pages 1.",
         home.join(TASK_FILE).display()
     )
@@ -138,7 +139,7 @@ impl From<AddError> for CliError {
     }
 }
 
-/// The option or command that helps.
+/// The option or command that solves the problem.
 fn hint(error: &AddError) -> &'static str {
     match error {
         AddError::Taken(_) => " (--name NAME, `pieme label TASK`)",
@@ -158,9 +159,9 @@ fn hint(error: &AddError) -> &'static str {
 
 fn next_step(config: &Config, name: &TaskName) -> String {
     if StateLock::is_taken(&config.lock()) {
-        format!("the daemon runs it from now on: `pieme status {name}`, `pieme records {name}`")
+        format!("The daemon runs it from now on. See `pieme status {name}` and `pieme records {name}`.")
     } else {
-        format!("no daemon is running: start `pieme-daemon` to keep it fresh; the rows: `pieme records {name}`")
+        format!("The daemon is not running: start `pieme-daemon` to run it on schedule. See `pieme records {name}`.")
     }
 }
 

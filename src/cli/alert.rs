@@ -1,4 +1,4 @@
-//! `pieme alert`: try the ways that alerts go, and see what became of those that were sent.
+//! `pieme alert`: sends a test alert, and lists the last alerts with their delivery.
 
 use chrono::Utc;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::store::Delivery;
 
 use super::{CliError, VerbResult, exit, open_reader, output, task_folder, task_name};
 
-/// Try where alerts go, and see what became of them
+/// Send a test alert, or list the last alerts
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -24,20 +24,20 @@ enum AlertVerb {
     List(ListAlertsArgs),
 }
 
-/// Send a test alert to each target of a task, and say for each what happened
+/// Send a test alert to each target of a task and print the results
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme alert test hotels                       every target in the [alert] of hotels
-  pieme alert test --url mailto:me@example.org  one target, before it stands in a task
+  pieme alert test hotels                       every target in [alert] of the task
+  pieme alert test --url mailto:me@example.org  one target, before it is written into a task
   pieme alert test --url exec:page_me --json
 
-Exit code: 0 when every target took it, 1 otherwise. Secrets are read from here: in the environment of the daemon's unit
-they may be others.")]
+Exit code: 0 when every target accepted the alert, 1 otherwise. Secrets are read in this shell's
+environment; the daemon may have others in its own.")]
 struct TestAlertArgs {
     /// The targets of this task
     #[arg(required_unless_present = "url", conflicts_with = "url")]
     task: Option<String>,
-    /// This target, spelled as in alert.urls (docs/alerts.md); may be given several times
+    /// A target, written as in alert.urls (docs/alerts.md); repeatable
     #[arg(long, value_name = "URL")]
     url: Vec<String>,
     /// Print one JSON document
@@ -45,13 +45,13 @@ struct TestAlertArgs {
     json: bool,
 }
 
-/// The last alerts, newest first, and whether they arrived
+/// List the last alerts, newest first, and whether they were delivered
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme alert list\n  pieme alert list hotels --last 5\n  pieme alert list --json")]
 struct ListAlertsArgs {
     /// Only this task
     task: Option<String>,
-    /// How many
+    /// Number of alerts
     #[arg(long, default_value_t = 20, value_name = "N")]
     last: u32,
     /// Print one JSON document
@@ -66,7 +66,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     }
 }
 
-/// What came of one try.
+/// The result of one test delivery.
 #[derive(Serialize)]
 struct TestDelivery {
     target: String,
@@ -85,7 +85,7 @@ fn test(config: &Config, args: TestAlertArgs) -> VerbResult {
     };
     if urls.is_empty() {
         let sentence =
-            format!("{name} has no targets: write [alert] urls = [\"mailto:me@example.org\"] into its task.toml");
+            format!("{name} has no alert targets: write [alert] urls = [\"mailto:me@example.org\"] into its task.toml");
         return Err(CliError::new(exit::CONFIG, sentence));
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -143,7 +143,7 @@ fn list(config: &Config, args: &ListAlertsArgs) -> VerbResult {
         return Ok(exit::DONE);
     }
     if lines.is_empty() {
-        output::say("no alerts yet");
+        output::say("No alerts yet.");
         return Ok(exit::DONE);
     }
     let mut table = output::table(&["AT", "ALERT", "TARGET", "DELIVERY", "TRIES", "TROUBLE"]);

@@ -1,22 +1,22 @@
-//! The candidates beside each other, as many as the terminal is wide.
+//! Draws candidates side by side, as many per band as fit the terminal.
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 
 use super::output;
 use crate::extract::visible;
 use crate::learn::Candidate;
-use crate::model::{Row, Table};
+use crate::model::{Row, Table, counted};
 
 /// Rows of a candidate that a person sees, and values of a row.
 const SHOWN_ROWS: usize = 3;
 const SHOWN_VALUES: usize = 5;
-/// What a candidate needs to be read, and what is enough.
+/// Least and largest width of a candidate, in columns of the terminal.
 const LEAST_WIDTH: usize = 32;
 const MOST_WIDTH: usize = 60;
-/// Border and blanks around a cell, and the sign that something was cut off.
+/// Border, padding and the ellipsis of a cell.
 const AROUND: usize = 4;
 
-/// One column a candidate: how many rows, who found it, how it scores, its first rows. What does not fit goes below.
+/// One column per candidate: rows, method, score and the first rows. Candidates that do not fit go into a band below.
 pub fn side_by_side(candidates: &[Candidate], width: usize) -> String {
     let beside = (width / (LEAST_WIDTH + AROUND)).clamp(1, candidates.len().max(1));
     let cell = ((width.saturating_sub(1)) / beside).saturating_sub(AROUND).clamp(8, MOST_WIDTH);
@@ -29,7 +29,7 @@ pub fn side_by_side(candidates: &[Candidate], width: usize) -> String {
         let most = tables.iter().map(|table| table.rows.len()).max().unwrap_or(0).min(SHOWN_ROWS);
         for row in 0..most {
             let record = |table: &Table| table.rows.get(row).map(|it| lines(table, it, cell)).unwrap_or_default();
-            // A blank line parts the records.
+            // A blank line separates the records.
             let gap = if row + 1 < most { "\n" } else { "" };
             drawn.add_row(tables.iter().map(|table| format!("{}{gap}", record(table))));
         }
@@ -40,8 +40,7 @@ pub fn side_by_side(candidates: &[Candidate], width: usize) -> String {
 
 fn head(place: usize, it: &Candidate, width: usize) -> String {
     let shown = it.template.columns().iter().filter(|column| !column.hidden).count();
-    let columns = if shown == 1 { "column" } else { "columns" };
-    let first = format!("{}. {} rows, {shown} {columns}", place + 1, it.table.rows.len());
+    let first = format!("{}. {}, {}", place + 1, counted(it.table.rows.len(), "row"), counted(shown, "column"));
     format!(
         "{}\n{}",
         output::cell(&first, width),
@@ -49,7 +48,7 @@ fn head(place: usize, it: &Candidate, width: usize) -> String {
     )
 }
 
-/// The first values of a record, one a line, under their names. Words say more than addresses, and come first.
+/// The first values of a record with their names, one per line; words before addresses.
 fn lines(table: &Table, row: &Row, width: usize) -> String {
     let named = table.columns.iter().zip(&row.cells).filter_map(|(name, cell)| Some((name, cell.as_ref()?)));
     let is_address = |(_, value): &(&String, &String)| value.contains('/') && !value.contains(' ');

@@ -1,4 +1,4 @@
-//! `pieme completions`: what a shell needs to complete verbs, options and the names of tasks.
+//! `pieme completions`: completion scripts for commands, options and task names.
 
 use std::io;
 use std::path::Path;
@@ -8,19 +8,19 @@ use clap_complete::{Shell, generate};
 
 use super::{CliError, Config, VerbResult, exit, output};
 
-/// Print a script that completes verbs, options and names of tasks in a shell
+/// Print the completion script for a shell
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  source <(pieme completions bash)   in bash; put it into ~/.bashrc
-  source <(pieme completions zsh)    in zsh; put it into ~/.zshrc, after compinit
-  pieme completions fish | source    in fish; put it into ~/.config/fish/config.fish")]
+  source <(pieme completions bash)   for bash; write it into ~/.bashrc
+  source <(pieme completions zsh)    for zsh; write it into ~/.zshrc, after compinit
+  pieme completions fish | source    for fish; write it into ~/.config/fish/config.fish")]
 pub struct Args {
-    /// The shell that reads the script
+    /// The shell
     #[arg(value_enum)]
     shell: ShellName,
 }
 
-/// The shells whose scripts are tested.
+/// The shells whose scripts are tested; clap_complete knows more.
 #[derive(Clone, Copy, ValueEnum)]
 enum ShellName {
     Bash,
@@ -28,7 +28,7 @@ enum ShellName {
     Fish,
 }
 
-/// Print the names of the task folders, a line each; for the scripts of `pieme completions`
+/// Print the names of the task folders, one per line; for the scripts of `pieme completions`
 #[derive(clap::Args)]
 pub struct TaskNamesArgs {}
 
@@ -41,13 +41,13 @@ pub fn run(pieme: Command, args: &Args) -> VerbResult {
     };
     match output::bytes(script.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError::new(exit::FAILED, format!("the script was not written: {error}")))
+            Err(CliError::new(exit::FAILED, format!("cannot write the script: {error}")))
         }
         Ok(()) | Err(_) => Ok(exit::DONE),
     }
 }
 
-/// Somebody is typing: no task can be named, and nothing is said, where the configuration is wrong.
+/// Prints nothing where the configuration is wrong: a message would disturb the line that is being typed.
 pub fn task_names(config: Option<&Path>) -> u8 {
     let Ok(config) = Config::find(config) else { return exit::CONFIG };
     let mut names = super::task_names(&config);
@@ -56,7 +56,7 @@ pub fn task_names(config: Option<&Path>) -> u8 {
     exit::DONE
 }
 
-/// The command line without hidden verbs, which the generators would list.
+/// The command line without hidden commands, which the generators would list.
 fn visible(pieme: &Command) -> Command {
     let verbs = pieme.get_subcommands().filter(|verb| !verb.is_hide_set()).cloned();
     Command::new("pieme").version(env!("CARGO_PKG_VERSION")).args(pieme.get_arguments().cloned()).subcommands(verbs)
@@ -68,14 +68,14 @@ fn generated(shell: Shell, pieme: &mut Command) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// The verbs that are given the name of a task.
+/// The commands with a task name as argument.
 fn verbs_of_tasks(pieme: &Command) -> Vec<&str> {
     let takes_task =
         |verb: &&Command| verb.get_positionals().any(|it| ["task", "tasks"].contains(&it.get_id().as_str()));
     pieme.get_subcommands().filter(takes_task).map(Command::get_name).collect()
 }
 
-/// The generated function completes options; one around it completes the names of tasks.
+/// The generated function completes options; the function around it completes task names.
 fn bash(pieme: &mut Command) -> String {
     let script = generated(Shell::Bash, pieme);
     let script = script.replace("complete -F _pieme -o", "complete -F _pieme_or_tasks -o");
@@ -92,7 +92,7 @@ _pieme_or_tasks() {{
     )
 }
 
-/// The generated specifications name an action for each argument: for tasks it is one of ours.
+/// Replaces the action of task arguments in the generated specifications by our own.
 fn zsh(pieme: &mut Command) -> String {
     let mut script = String::new();
     for line in generated(Shell::Zsh, pieme).lines() {

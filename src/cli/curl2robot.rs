@@ -1,4 +1,4 @@
-//! `pieme curl2robot`: a copied cURL command → the draft of a robot.toml.
+//! `pieme curl2robot`: drafts a robot.toml from a copied cURL command.
 
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
@@ -8,17 +8,18 @@ use super::draft_output::DraftOutput;
 use super::{CliError, VerbResult, exit, exit_code, output};
 use crate::draft::{self, CurlError, MAX_CURL_BYTES};
 
-/// Turn a copied cURL command into a robot.toml to begin with
+/// Draft a robot.toml from a copied cURL command
 ///
-/// The command comes after `--`, from a file, or from stdin, as the browser's “Copy as cURL” gives it, for bash or for Windows'
-/// cmd. Passwords, keys and tokens are not written: `${secret:NAME}` stands for each, and it is said which file to make.
+/// The command follows `--`, or is read from a file or stdin, as the browser's “Copy as cURL” writes it, for bash or
+/// for Windows' cmd. Passwords, keys and tokens are replaced by `${secret:NAME}`, and the files to store them in are
+/// listed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme curl2robot -- curl 'https://shop.example/list?page=2' -H 'x-requested-with: XMLHttpRequest'
-  pieme curl2robot copied.txt -o tasks/shop      writes tasks/shop/task.toml and robot.toml, if they are not there
+  pieme curl2robot copied.txt -o tasks/shop      writes task.toml and robot.toml into tasks/shop
   xclip -o | pieme curl2robot > tasks/shop/robot.toml")]
 pub struct Args {
-    /// The file with the command; absent or `-`: stdin
+    /// File with the command; default, or `-`: stdin
     file: Option<PathBuf>,
     /// The command itself
     #[arg(last = true, value_name = "CURL COMMAND")]
@@ -48,7 +49,7 @@ fn pasted(args: &Args) -> Result<String, CliError> {
         Some(file) => Box::new(std::fs::File::open(file).map_err(|error| draft_output::unreadable(file, &error))?),
         None => {
             if std::io::stdin().is_terminal() {
-                output::note("paste the command, then press Ctrl-D");
+                output::note("Paste the command, then press Ctrl-D.");
             }
             Box::new(std::io::stdin())
         }
@@ -57,6 +58,6 @@ fn pasted(args: &Args) -> Result<String, CliError> {
     let most = MAX_CURL_BYTES as u64 + 1;
     from.take(most)
         .read_to_end(&mut bytes)
-        .map_err(|error| CliError::new(exit::USAGE, format!("the command cannot be read: {error}")))?;
+        .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the command: {error}")))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

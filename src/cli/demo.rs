@@ -1,4 +1,4 @@
-//! `pieme demo`: a practice site, two tasks on it, and the daemon, in a scratch folder.
+//! `pieme demo`: starts a practice site, two tasks on it and the daemon in a scratch folder.
 
 use std::fs;
 use std::io;
@@ -20,25 +20,25 @@ use crate::web::{ADDRESS_FILE, password};
 use super::service::DAEMON_NAME;
 use super::{CliError, VerbResult, exit, exit_code, output, status};
 
-/// Try pieme: a practice site, two tasks on it, and the daemon, in a scratch folder
+/// Start a practice site, two tasks on it and the daemon in a scratch folder
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  pieme demo                  goes on until Ctrl-C
-  pieme demo --once           ends when both tasks have their rows
+  pieme demo                  runs until Ctrl-C
+  pieme demo --once           ends when both tasks have rows
   pieme demo --dir /tmp/try   keeps everything in that folder
-  pieme demo --site-only      only the practice site, to add tasks on it to a service that runs already")]
+  pieme demo --site-only      only the practice site, to try it with your own daemon")]
 pub struct Args {
-    /// Where the practice site listens; another port is taken when this one is busy
+    /// Port of the practice site; if it is busy, another one is used
     #[arg(long, default_value_t = PORT)]
     port: u16,
-    /// The folder to use, kept afterwards; default: a scratch folder that is removed at the end
+    /// Folder to use and to keep; default: a scratch folder that is removed at the end
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// End when both tasks have run
     #[arg(long)]
     once: bool,
-    /// Only the practice site, without tasks and daemon; goes on until Ctrl-C
+    /// Start only the practice site, without tasks and daemon; runs until Ctrl-C
     #[arg(long, conflicts_with_all = ["dir", "once"])]
     site_only: bool,
 }
@@ -84,7 +84,7 @@ fn demo(args: Args) -> VerbResult {
     };
     let done = runtime.block_on(show(&folder, args.port, args.once));
     if scratch && let Err(error) = fs::remove_dir_all(&folder) {
-        output::note(format!("pieme: {} could not be removed: {error}", folder.display()));
+        output::note(format!("pieme: cannot remove {}: {error}", folder.display()));
     }
     done
 }
@@ -118,7 +118,7 @@ async fn show(folder: &Path, port: u16, once: bool) -> VerbResult {
     shown.map(|()| exit::DONE)
 }
 
-/// The first runs, the table, and the table again whenever it changes.
+/// Waits for the first runs and shows the status table, then again whenever it changes.
 async fn watch(site: &Site, folder: &Path, config: &Config, daemon: &mut Child, once: bool) -> Result<(), CliError> {
     output::note(format!(
         "Practice site: {}\nFolder:        {}\nWaiting for the first runs …",
@@ -134,7 +134,7 @@ async fn watch(site: &Site, folder: &Path, config: &Config, daemon: &mut Child, 
     follow(config, daemon).await
 }
 
-/// Hears of Ctrl-C, of SIGTERM and of a terminal that was closed: the daemon must not stay behind.
+/// Receives Ctrl-C, SIGTERM and the closing of the terminal, so that the daemon is stopped in each case.
 fn stop_signals() -> io::Result<mpsc::Receiver<()>> {
     let (tell, told) = mpsc::channel(1);
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
@@ -142,7 +142,7 @@ fn stop_signals() -> io::Result<mpsc::Receiver<()>> {
         let tell = tell.clone();
         tokio::spawn(async move {
             while signals.recv().await.is_some() {
-                // One word is enough; a full channel has it already.
+                // A full channel already holds a stop.
                 let _ = tell.try_send(());
             }
         });
@@ -159,7 +159,7 @@ async fn start_site(port: u16) -> io::Result<Site> {
     }
 }
 
-/// Writes configuration, task folders and the practice password; says where the configuration is.
+/// Writes configuration, task folders and the practice password; returns the path of the configuration.
 pub fn write_files(folder: &Path, port: u16) -> io::Result<PathBuf> {
     for (name, text) in FILES {
         let file = folder.join("tasks").join(name);
@@ -194,13 +194,13 @@ async fn first_runs(config: &Config, daemon: &mut Child) -> Result<(), CliError>
     loop {
         look.tick().await;
         if let Ok(Some(status)) = daemon.try_wait() {
-            return Err(CliError::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
+            return Err(CliError::new(exit::FAILED, format!("the daemon ended unexpectedly: {status}")));
         }
         if status::all_have_run(config, 2) {
             return Ok(());
         }
         if started.elapsed() > FIRST_RUNS_TIMEOUT {
-            return Err(CliError::new(exit::TIME_LIMIT, "the tasks have not run within a minute"));
+            return Err(CliError::new(exit::TIME_LIMIT, "the tasks did not run within a minute"));
         }
     }
 }
@@ -208,19 +208,19 @@ async fn first_runs(config: &Config, daemon: &mut Child) -> Result<(), CliError>
 fn explain(site: &Site, config: &Config, folder: &Path) {
     let dashboard = fs::read_to_string(config.state.join(ADDRESS_FILE)).unwrap_or_default();
     let config = folder.join("config.toml");
-    // As it was typed: on a fresh clone `pieme` is not on the path.
+    // As it was typed: in a fresh clone `pieme` is not on the PATH.
     let pieme = std::env::args().next().unwrap_or_else(|| "pieme".to_owned());
     output::say(format!(
         "
-In another terminal (each task runs again within half a minute, or at once with `run`):
-Open the dashboard     {dashboard} in a browser; its password is {password}
-Look at the rows       {pieme} --config {config} records practice-shop
+In another terminal (each task runs every half minute, or at once with `run`):
+Open the dashboard     {dashboard} in a browser; the password is {password}
+Print the rows         {pieme} --config {config} records practice-shop
 Redesign the site      open {url}switch in a browser, or: curl -X POST {url}switch/redesign
-See it noticed         {pieme} --config {config} run practice-shop; {pieme} --config {config} status
-Mend it                {pieme} --config {config} label practice-shop
+See it detected        {pieme} --config {config} run practice-shop; {pieme} --config {config} status
+Repair the task        {pieme} --config {config} label practice-shop
 Query the rows         sqlite3 {db} 'SELECT * FROM \"practice-shop\" LIMIT 3'
 
-The table is shown again when it changes. Ctrl-C ends the demo.
+The table is printed again when it changes. Press Ctrl-C to end the demo.
 ",
         dashboard = dashboard.trim(),
         password = practice::PASSWORD,
@@ -238,7 +238,7 @@ async fn follow(config: &Config, daemon: &mut Child) -> Result<(), CliError> {
         tokio::select! {
             status = daemon.wait() => {
                 let status = status.map_or_else(|error| error.to_string(), |it| it.to_string());
-                return Err(CliError::new(exit::FAILED, format!("the daemon ended by itself: {status}")));
+                return Err(CliError::new(exit::FAILED, format!("the daemon ended unexpectedly: {status}")));
             }
             _ = look.tick() => {
                 let states = status::states_now(config)?;

@@ -1,4 +1,4 @@
-//! `pieme diff`: what the last change has changed, cell by cell.
+//! `pieme diff`: shows the last change of the published rows, cell by cell.
 
 use chrono::Utc;
 use comfy_table::Table;
@@ -6,31 +6,31 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::config::Config;
-use crate::model::TaskName;
+use crate::model::{TaskName, counted};
 use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, Store};
 
 use super::since::Since;
 use super::{CliError, VerbResult, exit, log, open_reader, output, records, task_name};
 
-/// What the last change of the published rows has added, changed and removed
+/// Show the last change: rows added, changed and removed, cell by cell
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme diff hotels
   pieme diff hotels --since 7d          every change of the last week, newest first
-  pieme diff hotels --run 0198a…        what one run has changed
+  pieme diff hotels --run 0198a…        the change of one run
   pieme diff hotels --json | jq '.changes[].records[] | select(.what == \"added\")'
 
-Records are told apart by `data.key` of task.toml; docs/history.md has the rules.")]
+Records are identified by `data.key` in task.toml; docs/history.md has the rules.")]
 pub struct Args {
     /// The name of the task
     task: String,
-    /// The change that this run has made, by its id or the beginning of it
+    /// The change of this run; ID is its id or the start of it
     #[arg(long, value_name = "ID", conflicts_with = "since")]
     run: Option<String>,
     /// All changes since then: 7d, 12h, 2026-11-01
     #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
     since: Option<Since>,
-    /// At most so many records; absent: 100, or all with --json
+    /// Largest number of records; default: 100, or all with --json
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
     /// Print one JSON document
@@ -38,10 +38,10 @@ pub struct Args {
     json: bool,
 }
 
-/// A screenful or two.
+/// Records that are shown without `--limit`.
 const SHOWN: u32 = 100;
 
-/// Changes that are looked at for `--since`; the history of a task that changes every ten minutes for a week.
+/// Changes that are read for `--since`: a week of a task that changes every ten minutes.
 const MOST_CHANGES: u32 = 1_000;
 
 /// Wider cells are cut on a terminal; `--json` has them whole.
@@ -86,13 +86,13 @@ fn selected_changes(store: &Store, name: &TaskName, args: &Args) -> Result<Vec<C
     Ok(changes.into_iter().take_while(|change| change.at >= since).collect())
 }
 
-/// Why there is nothing to show.
+/// Says why there are no changes to show.
 fn why_nothing(store: &Store, name: &TaskName, args: &Args) -> Result<String, CliError> {
     if store.published(name, 0, 0)?.is_none() {
         return Err(CliError::new(exit::FAILED, records::none_published(name)));
     }
     Ok(match (&args.run, args.since) {
-        (Some(id), _) => format!("{name}: run {id} has not changed the published rows"),
+        (Some(id), _) => format!("{name}: run {id} did not change the published rows"),
         (None, Some(_)) => format!("{name}: nothing has changed since then"),
         (None, None) => format!("{name}: nothing has changed since its rows were first published"),
     })
@@ -107,8 +107,9 @@ fn print(name: &TaskName, shown: &ChangeReport) {
     };
     let (at, run) = (change.at.format("%Y-%m-%d %H:%M UTC"), change.run);
     output::say(format!(
-        "{name}: {counts} ({} rows, {} before), {at}, run {run}",
-        change.rows_after, change.rows_before
+        "{name}: {counts} ({}, {} before), {at}, run {run}",
+        counted(change.rows_after, "row"),
+        change.rows_before
     ));
     if let Some(why) = change.unlisted {
         output::say(format!("  {}", why.sentence()));
@@ -121,11 +122,11 @@ fn print(name: &TaskName, shown: &ChangeReport) {
     let all = change.counts.map_or(0, |counts| counts.total());
     let left = all.saturating_sub(records.len() as u64);
     if left > 0 && change.unlisted.is_none() {
-        output::say(format!("… and {left} more; `--limit` or `--json` shows them"));
+        output::say(format!("… and {left} more: --limit N or --json shows them"));
     }
 }
 
-/// A line a changed cell; one line for a record that is new or gone.
+/// One line per changed cell; one line for an added or removed record.
 fn add_rows(table: &mut Table, record: &RecordChange) {
     let word = record.what.word();
     let name = output::cell(&record.name, CELL_WIDTH);

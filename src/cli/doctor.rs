@@ -1,4 +1,4 @@
-//! `pieme doctor`: is everything there that pieme needs, and what is in force?
+//! `pieme doctor`: checks the machine, the sandbox, the daemon, the database and the task folders.
 
 mod unit;
 
@@ -13,6 +13,7 @@ use crate::alert;
 use crate::config::{Config, secrets};
 use crate::daemon::control::{self, ControlReply, ControlRequest};
 use crate::daemon::lock::StateLock;
+use crate::model::counted;
 use crate::model::task::Engine;
 use crate::robot;
 use crate::sandbox;
@@ -24,28 +25,30 @@ use super::permissions::DaemonUser;
 use super::{CliError, VerbResult, exit, output};
 use unit::SystemdUnit;
 
-/// Check the machine, the store, the folders and the seal of the runs
+/// Check the machine, the sandbox, the daemon, the database and the folders
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  pieme doctor\n  pieme doctor --json\n  pieme doctor --only daemon,store   # for the health check of a \
-                  container\n\nExit code: 0 when nothing is wrong, 1 otherwise. With --only, what was asked for must be ok."
-)]
+#[command(after_help = "Examples:
+  pieme doctor
+  pieme doctor --json
+  pieme doctor --only daemon,store   # for the health check of a container
+
+Exit code: 0 when no check failed, 1 otherwise. With --only, each of these checks must be ok.")]
 pub struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// Only these findings, by their name in the column WHAT
+    /// Show only these checks, named as in the column WHAT
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     only: Vec<String>,
 }
 
-/// Others than the owner may write.
+/// Mode bits by which group and others may write.
 const WRITE_BY_OTHERS: u32 = 0o022;
-/// A daemon answers at once; a busy machine takes a moment.
+/// How long the daemon may take to answer on a busy machine.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Alerts that are looked back on.
+/// Alerts whose delivery is checked.
 const LAST_ALERTS: u32 = 50;
-/// Less room than this and the next runs may find none.
+/// With less free space the next runs may fail.
 const MIN_FREE_BYTES: u64 = 512 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -63,7 +66,7 @@ struct DoctorFinding {
     sentence: String,
 }
 
-/// `path` is the configuration as it was named.
+/// `path` is the value of `--config`.
 pub fn run(config: &Config, path: Option<&Path>, args: Args) -> VerbResult {
     let mut found = vec![match Config::shadowed_file_note(path) {
         Some(sentence) => note("config", sentence),
@@ -82,7 +85,7 @@ pub fn run(config: &Config, path: Option<&Path>, args: Args) -> VerbResult {
     if let Some(unknown) = args.only.iter().find(|what| found.iter().all(|it| it.what != **what)) {
         let names: std::collections::BTreeSet<_> = found.iter().map(|it| it.what).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(CliError::new(exit::USAGE, format!("doctor has no finding `{unknown}` here; it has {names}")));
+        return Err(CliError::new(exit::USAGE, format!("doctor has no check `{unknown}`; it has {names}")));
     }
     if !args.only.is_empty() {
         found.retain(|it| args.only.iter().any(|what| what == it.what));
@@ -117,16 +120,18 @@ fn bad(what: &'static str, sentence: impl Into<String>) -> DoctorFinding {
     DoctorFinding { what, mark: FindingMark::Bad, sentence: sentence.into() }
 }
 
-/// A run that cannot seal itself does not start, so that a missing half is bad.
+/// Without Landlock or seccomp no run starts, so either missing is a failure.
 fn check_sandbox() -> [DoctorFinding; 2] {
     let found = sandbox::kernel_support();
     let of = |what, done: Result<(), String>, sentence: &str| match done {
         Ok(()) => good(what, sentence),
-        Err(error) => bad(what, format!("{error}; no run starts without it (Linux 5.13 with Landlock, or later)")),
+        Err(error) => {
+            bad(what, format!("{error}; no run starts without it (needs Linux 5.13 or later, with Landlock)"))
+        }
     };
     [
-        of("files", found.files, "a run can read the authorities' certificates and no other file (Landlock)"),
-        of("calls", found.syscalls, "a run can open no socket and start no program (seccomp)"),
+        of("files", found.files, "runs can read the CA certificates and no other file (Landlock)"),
+        of("calls", found.syscalls, "runs can open no socket and start no program (seccomp)"),
     ]
 }
 
@@ -134,24 +139,25 @@ fn check_service(config: &Config) -> DoctorFinding {
     if StateLock::is_taken(&config.lock()) {
         return check_daemon_answers(config);
     }
-    note("daemon", "not running; `systemctl start pieme-daemon`, or `pieme-daemon` in a terminal")
+    note("daemon", "not running; start it with `systemctl start pieme-daemon`, or `pieme-daemon` in a terminal")
 }
 
-/// A daemon that holds the lock, and what it says at its control socket.
+/// Asks the daemon that holds the lock for an answer on its control socket.
 fn check_daemon_answers(config: &Config) -> DoctorFinding {
     let socket = &config.socket;
     let mut answer = None;
     let asked = control::call_blocking(socket, &ControlRequest::Progress, ANSWER_TIMEOUT, |reply| answer = Some(reply));
     let why = match (asked, answer) {
         (Ok(()), Some(ControlReply::Progress { waits_for: Some(reason), .. })) => {
-            return bad("daemon", format!("running, but nothing is fetched: it waits for the store ({reason})"));
+            return bad("daemon", format!("running, but nothing is fetched: it waits for the database ({reason})"));
         }
-        (Ok(()), Some(_)) => return good("daemon", "running, and answers at its control socket"),
-        (Ok(()), None) => "it hung up".to_owned(),
+        (Ok(()), Some(_)) => return good("daemon", "running, and answers on its control socket"),
+        (Ok(()), None) => "connection closed".to_owned(),
         (Err(error), _) => error.to_string(),
     };
     let sentence = format!(
-        "running, but it does not answer at {} ({why}): its log says why; `systemctl restart pieme-daemon` helps",
+        "running, but does not answer at {} ({why}): see its log (`journalctl -u pieme-daemon`); restart it with \
+         `systemctl restart pieme-daemon`",
         socket.display()
     );
     bad("daemon", sentence)
@@ -165,23 +171,28 @@ fn check_store(config: &Config) -> DoctorFinding {
         Ok(Some(store.file_bytes()))
     });
     match checked {
-        Ok(None) => note("store", format!("{at} is made when the daemon starts")),
-        Ok(Some(Some((file, log)))) => good("store", format!("{at} is whole, {} MB, log {} MB", file >> 20, log >> 20)),
-        Ok(Some(None)) => good("store", format!("{at} answers, and the rows are as they were published")),
+        Ok(None) => note("store", format!("{at} is created when the daemon starts")),
+        Ok(Some(Some((file, log)))) => good(
+            "store",
+            format!("{at} passes the integrity check, {} MB, write-ahead log {} MB", file >> 20, log >> 20),
+        ),
+        Ok(Some(None)) => good("store", format!("{at} answers, and the rows pass the integrity check")),
         Err(error) => bad("store", error.to_string()),
     }
 }
 
-/// Whether searches find all that is published.
+/// Whether the search index has all published rows.
 fn check_search_index(config: &Config) -> Option<DoctorFinding> {
     let behind = Store::open_reader(&config.store).and_then(|store| store.unindexed_tasks()).ok()?;
     let rows: u64 = behind.iter().map(|(_, rows)| rows).sum();
     Some(match behind.len() {
-        0 => good("search", "all published rows are in the index"),
+        0 => good("search", "all published rows are in the search index"),
         tasks => note(
             "search",
             format!(
-                "{tasks} tasks with {rows} rows are not all in the index; the daemon or the next `pieme run` sees to it"
+                "the search index is incomplete for {} ({}); the daemon or the next `pieme run` completes it",
+                counted(tasks, "task"),
+                counted(rows, "row")
             ),
         ),
     })
@@ -189,29 +200,29 @@ fn check_search_index(config: &Config) -> Option<DoctorFinding> {
 
 fn check_free_space(state: &Path) -> DoctorFinding {
     let Ok(stat) = nix::sys::statvfs::statvfs(state) else {
-        return note("disk", format!("{} is made when the daemon starts", state.display()));
+        return note("disk", format!("{} is created when the daemon starts", state.display()));
     };
     let free = stat.blocks_available().saturating_mul(stat.fragment_size());
     let sentence = format!("{} MB free at {}", free >> 20, state.display());
     if free < MIN_FREE_BYTES {
-        bad("disk", format!("{sentence}: runs may find no room; `pieme gc` makes some"))
+        bad("disk", format!("{sentence}: runs may fail; free space with `pieme gc`"))
     } else {
         good("disk", sentence)
     }
 }
 
-/// What was to be told and did not arrive, of the last alerts.
+/// Failed deliveries among the last alerts.
 fn check_alerts(config: &Config) -> Option<DoctorFinding> {
     let deliveries = Store::open_reader(&config.store).and_then(|store| store.deliveries(None, LAST_ALERTS)).ok()?;
     let missing: Vec<_> = deliveries.iter().filter(|it| it.delivered_at.is_none() && it.last_error.is_some()).collect();
     Some(match missing.first() {
         None if deliveries.is_empty() => return None,
-        None => good("alerts", format!("all of the last {} arrived, or are under way", deliveries.len())),
+        None => good("alerts", format!("all of the last {} were delivered or are waiting", deliveries.len())),
         Some(delivery) => {
             let why = delivery.last_error.as_deref().unwrap_or_default();
             let target = alert::DeliveryTarget::redacted(&delivery.entry.target);
             let sentence = format!(
-                "{} of the last {} did not arrive; to {target}: {why}; see `pieme alert list`",
+                "{} of the last {} were not delivered; to {target}: {why}; see `pieme alert list`",
                 missing.len(),
                 deliveries.len(),
             );
@@ -220,47 +231,46 @@ fn check_alerts(config: &Config) -> Option<DoctorFinding> {
     })
 }
 
-/// Whether people may write here who should not.
+/// Whether users other than owner and sharing group may write here.
 fn is_writable_by_others(mode: u32) -> bool {
     mode & WRITE_BY_OTHERS & if is_shared(mode) { 0o007 } else { 0o077 } != 0
 }
 
-/// The service as systemd runs it.
+/// Compares the systemd unit with the configuration.
 fn check_systemd_unit(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding> {
     let Some(unit) = unit else { return Vec::new() };
     let mut found: Vec<DoctorFinding> = unit.faults(config).into_iter().map(|it| bad("unit", it)).collect();
     if let Some(other) = unit.config().filter(|it| *it != config.file) {
         let sentence = format!(
-            "the service uses {}, and this command {}: `pieme --config {0} …`",
+            "the service uses {}, this command uses {}: type `pieme --config {0} …`",
             other.display(),
             config.file.display()
         );
         found.push(note("unit", sentence));
     } else if let Some(user) = DaemonUser::of(config).map(|it| it.name()).filter(|it| it != unit.user()) {
         let sentence = format!(
-            "the service runs as {}, and {} belongs to {user}: `sudo chown -R {0}: {1}`",
+            "the service runs as {}, but {} belongs to {user}: type `sudo chown -R {0}: {1}`",
             unit.user(),
             config.state.display()
         );
         found.push(bad("unit", sentence));
     }
     if found.is_empty() {
-        found
-            .push(good("unit", format!("pieme-daemon.service runs as {} and may write what it needs to", unit.user())));
+        found.push(good("unit", format!("pieme-daemon.service runs as {} and can write its folders", unit.user())));
     }
     found
 }
 
-/// What the daemon cannot read or write of the folders.
+/// Task folders that the daemon cannot read or write.
 fn check_permissions(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<DoctorFinding> {
     let daemon = DaemonUser::of(config)?;
     let closed: Vec<_> = folders.iter().filter(|it| !daemon.problems(&it.dir).is_empty()).collect();
     let first = &closed.first()?.name;
     let sentence = format!(
-        "{} of {} folders cannot be read and written by the daemon ({}): see `pieme validate {first}`",
+        "the daemon ({}) cannot read and write {} of {} folders: see `pieme validate {first}`",
+        daemon.name(),
         closed.len(),
-        folders.len(),
-        daemon.name()
+        folders.len()
     );
     Some(bad("rights", sentence))
 }
@@ -272,17 +282,17 @@ fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding
     if let Ok(meta) = config.tasks.metadata()
         && is_writable_by_others(meta.permissions().mode())
     {
-        let sentence = format!("{} can be written by others; `chmod go-w` it", config.tasks.display());
+        let sentence = format!("{0} can be written by other users: type `chmod go-w {0}`", config.tasks.display());
         found.push(bad("tasks", sentence));
     }
     let broken: Vec<String> =
         shelf.iter().filter(|(_, entry)| entry.problem.is_some()).map(|(name, _)| name.to_string()).collect();
     let all = shelf.iter().count();
     found.push(match broken.len() {
-        0 => good("tasks", format!("{all} in {}, all sound", config.tasks.display())),
+        0 => good("tasks", format!("{all} in {}, no mistakes", config.tasks.display())),
         _ => bad(
             "tasks",
-            format!("{} of {all} are not sound: {}; see `pieme validate`", broken.len(), broken.join(", ")),
+            format!("{} of {all} have mistakes: {}; see `pieme validate`", broken.len(), broken.join(", ")),
         ),
     });
     let folders: Vec<_> = shelf.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
@@ -294,11 +304,11 @@ fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding
         for name in names {
             match secrets::lookup(config, &name) {
                 Ok(Some(_)) => {}
-                Ok(None) => found.push(bad("secrets", format!("{}: the secret `{name}` is not there", folder.name))),
-                // Only root and the daemon may look.
+                Ok(None) => found.push(bad("secrets", format!("{}: the secret `{name}` is missing", folder.name))),
+                // Only root and the daemon's user may read it.
                 Err(error) if error.is_denied() => found.push(note(
                     "secrets",
-                    format!("{}: `sudo pieme doctor` sees whether the secret `{name}` is there", folder.name),
+                    format!("{}: only `sudo pieme doctor` can check the secret `{name}`", folder.name),
                 )),
                 Err(error) => found.push(bad("secrets", format!("{}: {error}", folder.name))),
             }
@@ -309,7 +319,7 @@ fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding
             Ok(program) if unit.is_some_and(|it| !it.may_execute(&program)) => bad(
                 "browser",
                 format!(
-                    "{}: the unit does not let it start; put the drop-in of docs/browser.md into place",
+                    "{}: the systemd unit does not allow it to start; install the drop-in of docs/browser.md",
                     program.display()
                 ),
             ),

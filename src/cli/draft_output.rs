@@ -1,4 +1,4 @@
-//! What is done with a draft: printed, or written into a new task's folder; and how its secrets are stored.
+//! Prints a drafted robot.toml or writes it into a new task folder, and lists the secrets to store.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::tasks::{ROBOT_FILE, TASK_FILE};
 
 #[derive(clap::Args)]
 pub struct DraftOutput {
-    /// Write task.toml and robot.toml into this folder, a new task's; nothing is overwritten
+    /// Write task.toml and robot.toml into this new task folder; nothing is overwritten
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Print JSON: both files, the secrets' names
+    /// Print JSON: both files and the names of the secrets
     #[arg(long)]
     json: bool,
 }
@@ -40,10 +40,10 @@ pub fn print_or_write(draft: &Draft, output: &DraftOutput) -> VerbResult {
 }
 
 pub fn unreadable(file: &Path, error: &std::io::Error) -> CliError {
-    CliError::new(exit::USAGE, format!("{} cannot be read: {error}", file.display()))
+    CliError::new(exit::USAGE, format!("cannot read {}: {error}", file.display()))
 }
 
-/// The value is the person's to fill in: it is never printed.
+/// Lists the commands that store the secrets. Values are never printed: the person fills them in.
 fn note_secrets(draft: &Draft) {
     if draft.secrets.is_empty() {
         return;
@@ -64,11 +64,11 @@ fn write(draft: &Draft, dir: &Path) -> Result<(), CliError> {
     let files = [(TASK_FILE, draft.task_toml()), (ROBOT_FILE, draft.robot_toml())];
     if let Some((file, _)) = files.iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()) {
         let sentence =
-            format!("{} is there already, and nothing is overwritten; choose another folder", dir.join(file).display());
+            format!("{} exists already and nothing is overwritten; choose another folder", dir.join(file).display());
         return Err(CliError::new(exit::USAGE, sentence));
     }
     let failed = |file: &Path, error: std::io::Error| {
-        CliError::new(exit::FAILED, format!("{} cannot be written: {error}", file.display()))
+        CliError::new(exit::FAILED, format!("cannot write {}: {error}", file.display()))
     };
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     // robot.toml first: a folder becomes a task by its task.toml.
@@ -76,7 +76,7 @@ fn write(draft: &Draft, dir: &Path) -> Result<(), CliError> {
         let path = dir.join(file);
         let mut new = std::fs::File::create_new(&path).map_err(|error| failed(&path, error))?;
         new.write_all(text.as_bytes()).map_err(|error| failed(&path, error))?;
-        output::note(format!("wrote {}", path.display()));
+        output::note(format!("Wrote {}", path.display()));
     }
     Ok(())
 }

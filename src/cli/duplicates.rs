@@ -1,28 +1,29 @@
-//! `pieme duplicates`: records of the same thing, within a task and across tasks. They are shown, never merged.
+//! `pieme duplicates`: finds records that differ only in spelling, within a task and across tasks. Nothing is merged.
 
 use serde_json::json;
 
 use crate::config::Config;
-use crate::model::TaskName;
+use crate::model::{TaskName, counted};
 use crate::show::duplicates::{self, DuplicateGroup, DuplicateLimits, DuplicateRecord, DuplicateReport, MatchKind};
 use crate::store::Store;
 
 use super::{CliError, VerbResult, exit, open_reader, output, task_name};
 
-/// Records that are of the same thing but for spelling, within a task and across tasks
+/// Find records that differ only in spelling, within a task and across tasks
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme duplicates                         over all published rows
-  pieme duplicates authors --by name       “Smith, John” and “John Smith”; “J. Smith” may be either
+  pieme duplicates                         among all published rows
+  pieme duplicates authors --by name       “Smith, John”, “John Smith” and “J. Smith”
   pieme duplicates berlin hamburg --by title --by city
   pieme duplicates --json | jq '.groups[] | select(length > 2)'
 
-Without --by the columns of `data.key` are compared, or else all columns of text that are no links. Case, accents,
-punctuation and the order of words do not matter; initials may stand for names. Nothing is merged.")]
+Without --by, the columns of `data.key` are compared, or else all text columns that are no links.
+Case, accents, punctuation and the order of words do not matter; an initial matches a name.
+Nothing is merged.")]
 pub struct Args {
-    /// Only these; absent: all tasks
+    /// Only these tasks; default: all
     task: Vec<String>,
-    /// Compare this column; may be given several times, then all of them must agree
+    /// Compare this column; repeatable, then all of them must match
     #[arg(long, value_name = "COLUMN")]
     by: Vec<String>,
     /// Print one JSON document
@@ -33,7 +34,7 @@ pub struct Args {
 /// Wider cells are cut on a terminal; `--json` has them whole.
 const CELL_WIDTH: usize = 80;
 
-/// 80 MB of hashes; a list of more records than are kept is read by nobody.
+/// 80 MB of hashes. Nobody reads a list of more records than are kept.
 const LIMITS: DuplicateLimits = DuplicateLimits { compared: 5_000_000, kept: 50_000 };
 
 pub fn run(config: &Config, args: Args) -> VerbResult {
@@ -63,17 +64,20 @@ fn nothing_to_compare(store: &Store, tasks: &[TaskName], by: &[String]) -> Resul
     columns.sort_unstable();
     columns.dedup();
     Ok(match columns.is_empty() {
-        true => CliError::new(exit::FAILED, "nothing is published yet; `pieme status` says why"),
+        true => CliError::new(exit::FAILED, "no rows are published yet; see `pieme status`"),
         false => {
             let wanted = if by.is_empty() { String::new() } else { format!(" in {}", by.join(", ")) };
-            let sentence = format!("no record has a text{wanted}; there are the columns {}", columns.join(", "));
+            let sentence = format!("no record has a text{wanted}; the columns are {}", columns.join(", "));
             CliError::new(exit::USAGE, sentence)
         }
     })
 }
 
 fn as_json(group: &DuplicateGroup<DuplicateRecord>) -> serde_json::Value {
-    let record = |(how, record): &(MatchKind, DuplicateRecord)| json!({ "match": word(*how), "task": record.task, "record": record.cells });
+    let record = |entry: &(MatchKind, DuplicateRecord)| {
+        let (how, record) = entry;
+        json!({ "match": word(*how), "task": record.task, "record": record.cells })
+    };
     group.records.iter().map(record).collect()
 }
 
@@ -96,8 +100,9 @@ fn print(found: &DuplicateReport) {
     if !found.groups.is_empty() {
         output::say(table);
     }
-    output::say(format!("{} groups among {} records", found.groups.len(), found.compared));
+    let (groups, records) = (counted(found.groups.len(), "group"), counted(found.compared, "record"));
+    output::say(format!("{groups} among {records}"));
     if !found.is_complete {
-        output::say("There are more than are shown: name fewer tasks.");
+        output::say("Not all are shown: name fewer tasks.");
     }
 }

@@ -1,4 +1,4 @@
-//! Exit codes: what a script learns from a verb (docs/commands.md).
+//! Exit codes of the commands (docs/commands.md).
 
 use crate::model::{Failure, Outcome, Quarantine, Verdict};
 
@@ -12,26 +12,26 @@ pub const CONFIG: u8 = 78;
 pub const TIME_LIMIT: u8 = 124;
 pub const KILLED: u8 = 137;
 
-/// What each code means, for the manual. `pieme --help` has the same in one sentence.
+/// The meaning of each code, for the manual. `pieme --help` has a short form.
 pub const MEANINGS: &[(u8, &str)] = &[
-    (DONE, "The command did what it was asked to do."),
-    (FAILED, "It finished without the wanted result, for example a run that was not published."),
+    (DONE, "The command succeeded."),
+    (FAILED, "The command failed, or a run finished and was not published."),
     (USAGE, "The command line is wrong, or it names a task or a file that does not exist."),
-    (NEEDS_PERSON, "A person must look: type pieme label TASK."),
+    (NEEDS_PERSON, "A person must label the task: type pieme label TASK."),
     (TEMPORARY, "A temporary failure, for example of the network; try again later."),
-    (REFUSED, "The site refused the log-in or blocked the robot."),
-    (CONFIG, "A file of the configuration or of the task is wrong."),
+    (REFUSED, "The site refused the login or blocked the robot, or the user may not use this installation."),
+    (CONFIG, "There is a mistake in the configuration or in a task folder."),
     (TIME_LIMIT, "The run reached its time limit."),
     (KILLED, "The run was killed, or reached its memory limit."),
 ];
 
 /// The codes of `pieme-daemon`.
 pub const MEANINGS_OF_DAEMON: &[(u8, &str)] = &[
-    (DONE, "It was asked to stop, and did."),
-    (FAILED, "It could not start, or could not go on; the last line of the log says why."),
+    (DONE, "The daemon was stopped by a signal."),
+    (FAILED, "The daemon could not start, or ended with an error; see the last line of the log."),
     (USAGE, "The command line is wrong."),
-    (TEMPORARY, "Another daemon holds the state folder, the folder was moved away, or the store is not reachable."),
-    (CONFIG, "The configuration is wrong."),
+    (TEMPORARY, "Another daemon uses the state folder, the folder was moved, or the database cannot be reached."),
+    (CONFIG, "There is a mistake in the configuration."),
 ];
 
 pub fn code_of(verdict: &Verdict) -> u8 {

@@ -1,4 +1,4 @@
-//! `pieme explain`: the numbers behind a verdict, and what each stage of learning makes of a page.
+//! `pieme explain`: shows the numbers behind a run's outcome, or one stage of learning on a page.
 
 mod stages;
 mod verdict;
@@ -15,26 +15,26 @@ use super::{
     CliError, VerbResult, exit, exit_code, log, open_reader, output, read_page, task_folder, task_name, usable_config,
 };
 
-/// Show the numbers that led to a task's last verdict, or what a stage of learning makes of a page
+/// Show the numbers behind a task's last outcome, or one stage of learning
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme explain hotels                       why its last run ended as it did: similarity, rows, columns, signs
-  pieme explain hotels --run 0198a           the same of another run; `pieme log hotels --last 20` lists them
-  pieme explain page.html --stage tokens     what is left of the page
-  pieme explain page.html --stage encodings  the page as the finders of repeats see it, coarsest first
-  pieme explain page.html --stage rows       the row sets, best first, with the numbers that ranked them
-  pieme explain page.html --stage alignment  the slots of the first one, and which text of each row fills them
-  pieme explain hotels --stage template      the template of the task, in readable notation
-  pieme explain hotels --stage columns       where each column comes from
-  pieme explain hotels --stage records       what it reads off the page of the last run")]
+  pieme explain hotels                       the last outcome: similarity, rows, columns, page
+  pieme explain hotels --run 0198a           another run; `pieme log hotels --last 20` lists them
+  pieme explain page.html --stage tokens     the page as tokens
+  pieme explain page.html --stage encodings  the page as symbols, coarsest encoding first
+  pieme explain page.html --stage rows       the row sets, best first, with their scores
+  pieme explain page.html --stage alignment  the slots of the best row set and their texts
+  pieme explain hotels --stage template      the template, in readable notation
+  pieme explain hotels --stage columns       the source of each column
+  pieme explain hotels --stage records       the records of the last page")]
 pub struct Args {
     /// A saved page, or the name of a task
     #[arg(value_name = "TASK|PAGE")]
     what: String,
-    /// Absent: the verdict of a task, the rows of a page
+    /// Stage of learning to show; default: the outcome of a task, or the rows of a page
     #[arg(long, value_enum)]
     stage: Option<LearnStage>,
-    /// The verdict of this run, by its id or the beginning of it
+    /// Explain this run; ID is its id or the start of it
     #[arg(long, value_name = "ID")]
     run: Option<String>,
     /// Print one JSON document
@@ -61,7 +61,7 @@ fn explain(config: Option<&Path>, args: &Args) -> VerbResult {
     let file = Path::new(&args.what);
     let is_page = file.is_file() || args.what.contains(['/', '\\']);
     if args.run.is_some() && (is_page || args.stage.is_some()) {
-        let sentence = "--run is for the verdict of a task's run; the stages show a saved page, or the one seen last";
+        let sentence = "--run explains the outcome of a task's run; it cannot be combined with a saved page or --stage";
         return Err(CliError::new(exit::USAGE, sentence));
     }
     let (text, value) = match args.stage {
@@ -80,7 +80,7 @@ fn explain(config: Option<&Path>, args: &Args) -> VerbResult {
     Ok(exit::DONE)
 }
 
-/// The page that a task saw last, and its template.
+/// The last page of a task, and its template.
 fn last_page(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template>), CliError> {
     let name = task_name(what)?;
     let config = usable_config(config)?;

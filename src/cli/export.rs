@@ -1,4 +1,4 @@
-//! `pieme export`: the published rows of tasks as files for other programs.
+//! `pieme export`: writes the published rows of tasks as files, or their changes as a feed.
 
 mod destination;
 mod feed;
@@ -12,42 +12,48 @@ use serde::Serialize;
 use crate::config::Config;
 use crate::export::feed as feeds;
 use crate::export::{self, ColumnOptions, ExportError, Format, RowWriter, SqliteWriter};
-use crate::model::TaskName;
+use crate::model::{TaskName, counted};
 use crate::store::Store;
 
-use self::destination::{Destination, ExportSink};
 use super::{CliError, VerbResult, exit, nothing_yet, open_reader, output, records, task_name};
+use destination::{Destination, ExportSink};
 
-/// The published rows as a file: CSV, JSON, JSON Lines, Parquet or SQLite; what changed, as RSS or Atom
+/// Write the published rows as CSV, JSON, JSON Lines, Parquet or SQLite; changes as RSS or Atom
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  pieme export hotels > hotels.csv\n  pieme export hotels -o hotels.parquet\n  pieme export hotels flats --format jsonl | jq ._task\n  pieme export hotels flats -o backup/ --format csv   one file a task, in a folder that is there\n  pieme export hotels -o hotels.db                    a plain table in an SQLite file\n  pieme export hotels -o /srv/www/hotels.atom         what changed lately, for feed readers\n\nA file gets its name when it is whole; until then one that is there stays."
-)]
+#[command(after_help = "Examples:
+  pieme export hotels > hotels.csv
+  pieme export hotels -o hotels.parquet
+  pieme export hotels flats --format jsonl | jq ._task
+  pieme export hotels flats -o backup/ --format csv   one file per task, in an existing folder
+  pieme export hotels -o hotels.db                    a table in an SQLite file
+  pieme export hotels -o /srv/www/hotels.atom         the last changes, for feed readers
+
+An existing file is replaced only when the new one is complete.")]
 pub struct Args {
     /// The names of the tasks
     #[arg(required = true, value_name = "TASK")]
     tasks: Vec<String>,
-    /// csv, json, jsonl, parquet, sqlite, rss or atom; default: what the file's name ends in, else csv
+    /// csv, json, jsonl, parquet, sqlite, rss or atom; default: by the file's extension, else csv
     #[arg(long, value_name = "FORMAT", value_parser = format_of)]
     format: Option<Format>,
-    /// A file, or a folder for one file a task; default: stdout
+    /// A file, or a folder for one file per task; default: stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only the texts as found, without what they mean
+    /// Write only the texts as found, without typed values
     #[arg(long)]
     texts: bool,
-    /// CSV without the apostrophe before what a spreadsheet would take for a formula
+    /// Write CSV without the apostrophe that protects spreadsheets from formulas
     #[arg(long)]
     raw: bool,
-    /// At most so many items of a feed
+    /// Largest number of items in a feed
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
-    /// Say what was written as one JSON document
+    /// Print what was written as one JSON document
     #[arg(long, requires = "output")]
     json: bool,
 }
 
-/// What one file holds now.
+/// A written file and its contents.
 #[derive(Serialize)]
 struct ExportedFile {
     file: PathBuf,
@@ -75,7 +81,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     tasks.retain(|task| seen.insert(task.clone()));
     let format = format(&args)?;
     let store = open_reader(config)?;
-    // Before the first byte: half a file for a name that was mistyped would help nobody.
+    // Checked before the first byte is written, so that a mistyped name leaves no partial file.
     for task in &tasks {
         if store.published(task, 0, 0)?.is_none() {
             return Err(nothing_yet(config, task, records::none_published(task)));
@@ -91,7 +97,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
             choices.several = tasks.len() > 1;
             if choices.several && !format.holds_several() {
                 let sentence = format!(
-                    "a {} file holds one task: name a folder with -o, or use jsonl, json or sqlite",
+                    "a {} file holds one task: give a folder with -o, or use jsonl, json or sqlite",
                     format.word()
                 );
                 return Err(CliError::new(exit::USAGE, sentence));
@@ -139,7 +145,7 @@ fn writer(
     if let (Format::Sqlite, Some(path)) = (format, path) {
         return Ok(Box::new(SqliteWriter::create(path, choices)?));
     }
-    let no_stream = || io::Error::other("an SQLite file must be one that can be read again");
+    let no_stream = || io::Error::other("SQLite can be written to a regular file only");
     Ok(export::writer(format, choices, stream).ok_or_else(no_stream)?)
 }
 
@@ -164,13 +170,13 @@ fn finish(
     contents: ExportContents,
 ) -> Result<ExportContents, CliError> {
     match done {
-        // Whoever read along has seen enough.
+        // A reader that closed the pipe is no error.
         Err(error) if !error.is_closed_pipe() => Err(CliError::new(exit::FAILED, place.error_sentence(&error))),
         Ok(()) | Err(_) => Ok(contents),
     }
 }
 
-/// All rows of a task, of one moment.
+/// Writes all rows of one generation of a task.
 fn write_rows(store: &Store, task: &TaskName, writer: &mut dyn RowWriter) -> Result<u64, ExportError> {
     let (mut rows, mut has_begun, mut trouble) = (0, false, Ok(()));
     store.each_published(task, &mut |part| {
@@ -191,7 +197,7 @@ fn format(args: &Args) -> Result<Format, CliError> {
         (Some(format), _) => format,
         (None, Some(file)) => Format::of(file).ok_or_else(|| {
             usage(&format!(
-                "{}: which format? Add --format csv, json, jsonl, parquet, sqlite, rss or atom",
+                "{} has no known extension: add --format csv, json, jsonl, parquet, sqlite, rss or atom",
                 file.display()
             ))
         })?,
@@ -199,9 +205,9 @@ fn format(args: &Args) -> Result<Format, CliError> {
     };
     let to_stdout = args.output.is_none();
     match format {
-        Format::Sqlite if to_stdout => Err(usage("an SQLite file cannot be a stream: name it with -o FILE")),
+        Format::Sqlite if to_stdout => Err(usage("SQLite cannot be written to stdout: give a file with -o FILE")),
         Format::Parquet if to_stdout && io::stdout().is_terminal() => {
-            Err(usage("a Parquet file is nothing for a terminal: name it with -o FILE"))
+            Err(usage("Parquet cannot be written to a terminal: give a file with -o FILE"))
         }
         good => Ok(good),
     }
@@ -209,7 +215,9 @@ fn format(args: &Args) -> Result<Format, CliError> {
 
 fn format_of(word: &str) -> Result<Format, String> {
     let named = Format::ALL.iter().copied().find(|format| format.word() == word);
-    named.ok_or_else(|| format!("there are {}", Format::ALL.iter().map(|it| it.word()).collect::<Vec<_>>().join(", ")))
+    named.ok_or_else(|| {
+        format!("the formats are {}", Format::ALL.iter().map(|it| it.word()).collect::<Vec<_>>().join(", "))
+    })
 }
 
 fn report(written: &[ExportedFile], json: bool) {
@@ -219,15 +227,15 @@ fn report(written: &[ExportedFile], json: bool) {
     for ExportedFile { file, contents, .. } in written {
         let what = match contents {
             ExportContents::Rows { tasks } => {
-                let rows = |it: &TaskRowCount| format!("{} rows of {}", it.rows, it.task);
+                let rows = |it: &TaskRowCount| format!("{} of {}", counted(it.rows, "row"), it.task);
                 tasks.iter().map(rows).collect::<Vec<_>>().join(", ")
             }
             ExportContents::Feed { tasks, items } => {
                 let names: Vec<&str> = tasks.iter().map(TaskName::as_str).collect();
-                format!("{items} changes of {}", names.join(", "))
+                format!("{} of {}", counted(*items, "change"), names.join(", "))
             }
         };
-        output::note(format!("{what} in {}", shown(file)));
+        output::note(format!("Wrote {what} to {}", shown(file)));
     }
 }
 

@@ -1,4 +1,4 @@
-//! `pieme extract`: the records of a page under a learned template, or under the best of many.
+//! `pieme extract`: extracts the records of a page with a template, or with the best template of a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -8,24 +8,26 @@ use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page,
 use crate::extract::{self, Extraction};
 use crate::learn::similarity::THRESHOLD;
 use crate::learn::template::Template;
+use crate::model::counted;
 use crate::tasks::TEMPLATE_FILE;
 
-/// Read the records of a page by a learned template
+/// Extract the records of a saved page with a template
 ///
-/// Exits with 3 when the page no longer looks like the template (similarity below 0.7), with 1 when rows or values are missing
-/// since the page or the list is larger than can be read.
+/// Exits with 3 when the page no longer looks like the template (similarity below 0.7), and with 1 when rows or values
+/// are missing because the page or the list exceeds a limit.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme extract --template template.json page2.html
   pieme extract --template template.json page2.html --json
-  pieme extract --library tasks/ unknown.html      by the template that fits best, of all tasks")]
+  pieme extract --library tasks/ unknown.html      with the task's template that fits best")]
 pub struct Args {
-    /// What `pieme learn --pick K -o FILE` wrote
+    /// Template written by `pieme learn --pick K -o FILE`
     #[arg(long, value_name = "FILE", required_unless_present = "library")]
     template: Option<PathBuf>,
-    /// A folder of templates, or of tasks: the one that fits the page best is taken, and named
+    /// Folder of templates or of tasks; the template that fits the page best is used
     #[arg(long, value_name = "FOLDER", conflicts_with = "template")]
     library: Option<PathBuf>,
+    /// The saved page
     page: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -47,8 +49,8 @@ fn extract(args: &Args) -> VerbResult {
             let mut library = read_library(folder)?;
             let templates: Vec<Template> = library.iter().map(|(_, template)| template.clone()).collect();
             let best = extract::rank_templates(&page, &templates).into_iter().next();
-            let best =
-                best.ok_or_else(|| CliError::new(exit::USAGE, format!("no template in {}", folder.display())))?;
+            let best = best
+                .ok_or_else(|| CliError::new(exit::USAGE, format!("there is no template in {}", folder.display())))?;
             let (name, template) = library.swap_remove(best.index);
             ExtractReport { extraction: best.extraction, template, name: Some(name) }
         }
@@ -67,7 +69,7 @@ fn extract(args: &Args) -> VerbResult {
 struct ExtractReport {
     extraction: Extraction,
     template: Template,
-    /// Which of a library it was.
+    /// Name of the template in the library.
     name: Option<String>,
 }
 
@@ -75,7 +77,12 @@ impl ExtractReport {
     fn show(&self, as_json: bool, limit: Option<String>) {
         let (similarity, rows) = (self.extraction.similarity, self.extraction.table.rows.len());
         if as_json {
-            let mut value = json!({ "similarity": similarity, "likeness": self.extraction.likeness, "rows": rows, "records": self.extraction.table.records() });
+            let mut value = json!({
+                "similarity": similarity,
+                "likeness": self.extraction.likeness,
+                "rows": rows,
+                "records": self.extraction.table.records(),
+            });
             if let Some(name) = &self.name {
                 value["template"] = json!(name);
             }
@@ -83,10 +90,10 @@ impl ExtractReport {
             output::json(&value);
         } else {
             if let Some(limit) = limit {
-                output::say(format!("Not all rows can be read: {limit}."));
+                output::say(format!("Rows are missing: {limit}."));
             }
             let by = self.name.as_ref().map(|name| format!("{}: ", output::cell(name, 60))).unwrap_or_default();
-            output::say(format!("{by}{rows} rows, similarity {similarity:.2}"));
+            output::say(format!("{by}{}, similarity {similarity:.2}", counted(rows, "row")));
             output::say(super::learn::preview(&self.extraction.visible(&self.template)));
         }
     }
@@ -99,8 +106,8 @@ pub fn read_template(file: &Path) -> Result<Template, CliError> {
     Template::from_json(&text).map_err(|error| CliError::new(exit::USAGE, format!("{path}: {error}")))
 }
 
-/// The templates of a folder, by name: `NAME.json`, and `NAME/template.json` of tasks. One that cannot be read is left out
-/// with a word.
+/// The templates of a folder, by name: `NAME.json`, and `NAME/template.json` of tasks. One that cannot be read is
+/// skipped with a note.
 fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, CliError> {
     let entries = std::fs::read_dir(folder)
         .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the folder {}: {error}", folder.display())))?;
@@ -116,7 +123,7 @@ fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, CliError> {
         let name = path.file_stem().filter(|_| is_json).or(path.file_name()).unwrap_or_default();
         match read_template(&file) {
             Ok(template) => library.push((name.to_string_lossy().into_owned(), template)),
-            Err(complaint) => output::note(format!("left out: {}", complaint.sentence)),
+            Err(complaint) => output::note(format!("Skipped: {}", complaint.sentence)),
         }
     }
     Ok(library)

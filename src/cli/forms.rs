@@ -1,4 +1,4 @@
-//! `pieme forms`: the forms of a page, and what each is for.
+//! `pieme forms`: lists the forms of a saved page and what each is for.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,15 @@ use super::{VerbResult, exit, exit_code, output, page_url, read_page};
 use crate::robot::form::{self, Form, FormPurpose};
 use crate::robot::link;
 
-/// The forms of a page, what each is for, and which field takes what
+/// List the forms of a saved page, what each is for, and its fields
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme forms page.html --url https://shop.example/login
-  pieme forms page.html --url https://shop.example/ --json | jq '.forms[] | select(.type == \"login\")'")]
+  pieme forms page.html --url https://shop.example/ --json | jq '.forms[].type'")]
 pub struct Args {
+    /// The saved page
     page: PathBuf,
-    /// Where the page is from: the forms' addresses are relative to it
+    /// Address of the page; the actions of its forms are relative to it
     #[arg(long, value_name = "URL", value_parser = page_url)]
     url: Url,
     /// Print JSON
@@ -40,7 +41,7 @@ fn forms(args: &Args) -> VerbResult {
         let list: Vec<Value> = forms.iter().enumerate().map(|(index, told)| told.json(index)).collect();
         output::json(&json!({ "forms": list }));
     } else if forms.is_empty() {
-        output::say("no form on this page");
+        output::say("There is no form on this page.");
     } else {
         let mut table = output::table(&["FORM", "TYPE", "USERNAME", "PASSWORD", "QUERY", "METHOD", "ACTION"]);
         for (index, told) in forms.iter().enumerate() {
@@ -51,7 +52,7 @@ fn forms(args: &Args) -> VerbResult {
     Ok(exit::DONE)
 }
 
-/// What is said of a form.
+/// A form as it is listed.
 struct FormSummary {
     purpose: FormPurpose,
     username: Option<String>,
@@ -66,7 +67,7 @@ impl FormSummary {
         let purpose = form.purpose();
         let has_account = matches!(purpose, FormPurpose::Login | FormPurpose::Registration | FormPurpose::Recovery);
         let name = |field: Option<&form::FormField>| field.map(|it| it.name.clone());
-        // A form without an action goes where the page came from, whatever its base.
+        // A form without an action is sent to the page's own address, whatever its <base>.
         let action = form.action.as_deref().map(str::trim).filter(|action| !action.is_empty());
         let target = action.map_or_else(|| Some(page.clone()), |action| link::resolve(base, action));
         FormSummary {
@@ -74,7 +75,7 @@ impl FormSummary {
             username: if has_account { name(form.username()) } else { None },
             password: name(form.password()),
             query: if purpose == FormPurpose::Search { name(form.query()) } else { None },
-            // One that cannot be fetched (`javascript:…`) is told as it stands.
+            // An action that is no URL to fetch (`javascript:…`) is shown as written.
             action: target.map_or_else(|| action.unwrap_or_default().to_owned(), String::from),
             method: if form.post { "post" } else { "get" },
         }

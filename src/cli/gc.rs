@@ -1,4 +1,4 @@
-//! `pieme gc`: remove what is not kept any longer, by the daemon when there is one, otherwise from here.
+//! `pieme gc`: removes data past its retention; by the daemon if one runs, otherwise in this process.
 
 use crate::config::Config;
 use crate::daemon::control::{self, ControlReply, ControlRequest};
@@ -6,19 +6,21 @@ use crate::daemon::gc;
 use crate::daemon::lock::StateLock;
 use crate::daemon::scratch::ScratchFolder;
 use crate::daemon::store_handle::StoreHandle;
+use crate::model::counted;
 use crate::store::{GcCounts, Store};
 
 use super::{CliError, VerbResult, exit, output, refusal};
 
-/// Remove what is not kept any longer
+/// Remove old runs, traces, pages and history
 #[derive(clap::Args)]
 #[command(
-    long_about = "Remove what is not kept any longer: old runs, traces, pages, and rows that were kept aside, as [keep] and \
-                  [pages] of config.toml say, and changes that are older than `data.history` of their task. Published rows always stay. The daemon does the same once a day.",
+    long_about = "Remove old runs, traces, pages and quarantined rows, as set by [keep] and [pages] in config.toml, \
+                  and changes older than `data.history` of their task. Published rows are never removed. The daemon \
+                  does the same once a day.",
     after_help = "Examples:\n  pieme gc --dry-run\n  pieme gc --json | jq .page_bytes"
 )]
 pub struct Args {
-    /// Only say what would be removed
+    /// Only print what would be removed
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON document
@@ -30,7 +32,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| CliError::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the runtime: {error}")))?;
     let collected = runtime.block_on(async {
         match StateLock::is_taken(&config.lock()) {
             true => by_daemon(config, args.dry_run).await,
@@ -62,12 +64,12 @@ async fn by_daemon(config: &Config, dry_run: bool) -> Result<GcCounts, CliError>
     asked.await.map_err(|error| {
         CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
     })?;
-    end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before it was done")))
+    end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before it had finished; try again")))
 }
 
 async fn from_here(config: &Config, dry_run: bool) -> Result<GcCounts, CliError> {
     let failed = |error: &dyn std::fmt::Display| CliError::new(exit::FAILED, error.to_string());
-    // Nothing is made where nothing is: a reader's error says so.
+    // Opened for reading first: gc must not create a database, and the reader's error says that there is none.
     drop(super::open_reader(config)?);
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
@@ -84,7 +86,11 @@ fn in_words(collected: &GcCounts, dry_run: bool) -> String {
     let done = if dry_run { "would remove" } else { "removed" };
     let kilobytes = page_bytes.div_ceil(1_000);
     format!(
-        "{done} {runs} runs, {trace_lines} trace lines, {pages} pages ({kilobytes} kB), {generations} sets of rows, \
-         {changes} entries of history"
+        "{done} {}, {}, {} ({kilobytes} kB), {}, {}",
+        counted(*runs, "run"),
+        counted(*trace_lines, "trace line"),
+        counted(*pages, "page"),
+        counted(*generations, "generation"),
+        counted(*changes, "history record")
     )
 }

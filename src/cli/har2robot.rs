@@ -1,4 +1,4 @@
-//! `pieme har2robot`: a recorded HAR file → the draft of a robot.toml.
+//! `pieme har2robot`: drafts a robot.toml from a recorded HAR file.
 
 use std::path::PathBuf;
 
@@ -7,17 +7,18 @@ use super::draft_output::DraftOutput;
 use super::{CliError, VerbResult, exit, exit_code};
 use crate::draft::{self, HarError, MAX_HAR_BYTES};
 
-/// Turn a recorded visit (a HAR file) into a robot.toml to begin with
+/// Draft a robot.toml from a recorded visit (HAR file)
 ///
-/// Record in the browser's network panel: log in, come to the list, go to its second page, look at one row; then “Save all as
-/// HAR with content”. What leads to the list becomes steps; pictures, scripts and other sites are left out. Passwords, keys and
-/// tokens are not written: `${secret:NAME}` stands for each. The file itself does hold them: delete it afterwards.
+/// Record in the browser's network panel: log in, open the list, go to its second page, open one row; then “Save all as
+/// HAR with content”. Requests that lead to the list become steps; images, scripts and other sites are left out.
+/// Passwords, keys and tokens are replaced by `${secret:NAME}`. The HAR file itself contains them: delete it
+/// afterwards.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme har2robot shop.example.har
-  pieme har2robot shop.example.har -o tasks/shop   writes tasks/shop/task.toml and robot.toml, if they are not there")]
+  pieme har2robot shop.example.har -o tasks/shop   writes task.toml and robot.toml into tasks/shop")]
 pub struct Args {
-    /// The recording
+    /// The HAR file
     file: PathBuf,
     #[command(flatten)]
     output: DraftOutput,
@@ -29,7 +30,7 @@ pub fn run(args: Args) -> u8 {
 
 fn draft(args: &Args) -> VerbResult {
     let file = std::fs::File::open(&args.file).map_err(|error| draft_output::unreadable(&args.file, &error))?;
-    // Reading so much only to refuse it would take seconds. What has no length (a pipe) is counted as it comes.
+    // Refused before it is read, which would take seconds. A pipe has no length: its bytes are counted while reading.
     let is_too_large = file.metadata().is_ok_and(|meta| meta.len() > MAX_HAR_BYTES);
     let read = if is_too_large { Err(HarError::TooLarge) } else { draft::from_har(file) };
     let draft = read.map_err(|error| CliError::new(exit::USAGE, format!("{}: {error}", args.file.display())))?;

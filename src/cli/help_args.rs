@@ -1,4 +1,4 @@
-//! What a person says about a page on the command line: the same words in `pieme learn` and `pieme label`.
+//! Options that help the learner (pick, enclose, label, adjust, tell), shared by `pieme learn`, `label` and `add`.
 
 use crate::learn::adjust::RowAdjustment;
 use crate::learn::edits::{CandidateEdits, ColumnSelector, RequestedColumn, SpreadsheetStep};
@@ -11,25 +11,25 @@ use crate::page::xpath;
 #[derive(clap::Args)]
 #[command(next_help_heading = "If the right list is not the first")]
 pub(super) struct HelpArgs {
-    /// A text in the block of one record, or all of the block's text; again for a record of another format
+    /// A text in the block of one record, or the whole text of the block; repeat for other formats
     #[arg(long, value_name = "TEXT")]
     enclose: Vec<String>,
-    /// The block of one record, by CSS: the first match
+    /// The block of one record: the first match of a CSS selector
     #[arg(long, value_name = "CSS")]
     enclose_css: Vec<String>,
-    /// How like an enclosed block a row must be, from 0 to 1; 0.5 unless told
+    /// How similar to an enclosed block a row must be, from 0 to 1; default: 0.5
     #[arg(long, value_name = "N", value_parser = theta)]
     theta: Option<f64>,
-    /// A value of a record, named; a name that comes again starts the next record
+    /// A value of a record and the name of its column; a repeated name starts the next record
     #[arg(long, value_name = "NAME=VALUE", value_parser = labelled)]
     label: Vec<ValueLabel>,
-    /// A text that is the same in each record, and in nothing else
+    /// A text that stands in every record and nowhere else
     #[arg(long, value_name = "TEXT")]
     constant: Vec<String>,
-    /// A text of a record that is not wanted
+    /// A text of a record that needs no column
     #[arg(long, value_name = "TEXT")]
     any: Vec<String>,
-    /// A text that stands in one record of the list; two are better than one
+    /// A text of one record of the list; two records are better than one
     #[arg(long, value_name = "TEXT")]
     record: Vec<String>,
     #[command(flatten)]
@@ -39,18 +39,21 @@ pub(super) struct HelpArgs {
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "If the picked list is nearly right (may be given again; in this order)")]
+#[command(next_help_heading = "If the picked list is nearly right (repeatable; applied in this order)")]
 struct AdjustArgs {
-    /// Make each row wider: to the element above, or by the sibling behind or before it
-    #[arg(long, value_name = "up|next|previous", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = widen)]
+    /// Make each row wider: to the parent element, or by the next or previous sibling
+    #[arg(long, value_name = "up|next|previous", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", value_parser = widen)]
     widen: Vec<RowAdjustment>,
-    /// Make each row narrower: to the element inside, or without its first or last sibling
-    #[arg(long, value_name = "down|first|last", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = narrow)]
+    /// Make each row narrower: to the child element, or without its first or last sibling
+    #[arg(long, value_name = "down|first|last", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", value_parser = narrow)]
     narrow: Vec<RowAdjustment>,
-    /// Begin and end each row one item later, or earlier
-    #[arg(long, value_name = "back", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = rotate)]
+    /// Start and end each row one item later, or one earlier (back)
+    #[arg(long, value_name = "back", num_args = 0..=1, require_equals = true,
+          default_missing_value = "", value_parser = rotate)]
     rotate: Vec<RowAdjustment>,
-    /// Cut a column at a delimiter, or into words
+    /// Split a column at a delimiter, or into words
     #[arg(long, value_name = "COLUMN[=DELIMITER]", value_parser = split)]
     split: Vec<SpreadsheetStep>,
     /// Join columns into one
@@ -59,30 +62,30 @@ struct AdjustArgs {
 }
 
 #[derive(clap::Args)]
-#[command(next_help_heading = "As the last resort")]
+#[command(next_help_heading = "If nothing else helps")]
 struct RuleArgs {
-    /// The rows: all elements that match
+    /// The rows: all elements that match a CSS selector
     #[arg(long, value_name = "CSS", group = "rows_told")]
     row_css: Option<String>,
-    /// The rows, by a simple XPath such as //li[@class='hit']
+    /// The rows: all elements that match a simple XPath such as //li[@class='hit']
     #[arg(long, value_name = "XPATH", group = "rows_told", value_parser = row_xpath)]
     row_xpath: Option<String>,
-    /// The rows of a plain text: all lines that match
+    /// The rows of a plain text: all lines that match a regular expression
     #[arg(long, value_name = "REGEX", group = "rows_told")]
     row_regex: Option<String>,
-    /// A column: text or attribute of the first match in the row
+    /// A column: text or attribute of the first match of a CSS selector in the row
     #[arg(long, value_name = "NAME=CSS[@ATTRIBUTE]", value_parser = by_css)]
     column: Vec<RequestedColumn>,
-    /// A column by a simple XPath that starts at the row, such as .//a/@href
+    /// A column: a simple XPath that starts at the row, such as .//a/@href
     #[arg(long, value_name = "NAME=XPATH", value_parser = by_xpath)]
     column_xpath: Vec<RequestedColumn>,
-    /// A column: the first group of what matches in the row's text, or all of it
+    /// A column: the first group of a match in the row's text, or the whole match
     #[arg(long, value_name = "NAME=REGEX", value_parser = by_regex)]
     column_regex: Vec<RequestedColumn>,
 }
 
 impl HelpArgs {
-    /// `pick` is the candidate that is touched, counted from 1.
+    /// `pick` is the candidate that is adjusted, counted from 1.
     pub(super) fn to_help(&self, pick: Option<usize>) -> Help {
         let texts = self.enclose.iter().cloned().map(Block::Text);
         let sign = |meaning: Meaning| move |text: &String| ValueLabel { meaning: meaning.clone(), text: text.clone() };
@@ -102,7 +105,7 @@ impl HelpArgs {
             records: self.record.clone(),
             threshold: self.theta,
             rows: css.or_else(|| told.row_regex.clone().map(RowRule::Pattern)),
-            // Nothing done is nothing said, whichever candidate is picked.
+            // Without an adjustment, the picked candidate is no help.
             finish: if finish.is_empty() { CandidateEdits::default() } else { finish },
         }
     }
@@ -168,7 +171,7 @@ fn join(text: &str) -> Result<SpreadsheetStep, String> {
     };
     let columns: Vec<String> = columns.split(',').map(|it| it.trim().to_owned()).collect();
     if columns.len() < 2 {
-        return Err("two or more columns, parted by commas".to_owned());
+        return Err("two or more columns, separated by commas".to_owned());
     }
     Ok(SpreadsheetStep::Join { columns, name, with: " ".to_owned() })
 }

@@ -1,4 +1,4 @@
-//! `pieme history`: the changes of a task, the life of one record, a column over time.
+//! `pieme history`: lists the changes of a task or of one record, or the values of a column over time.
 
 use serde_json::json;
 
@@ -6,29 +6,29 @@ use crate::config::Config;
 use crate::model::{ChangeCounts, TaskName};
 use crate::store::{ChangeKind, RecordHistory, RecordKey, Store};
 
-use super::{CliError, VerbResult, exit, open_reader, output, task_name};
+use super::{CliError, VerbResult, exit, open_reader, output, records, task_name};
 
-/// The changes of a task, newest first; with KEY the life of one record; with --column a column over time
+/// List the changes of a task, or of one record; --column shows a column over time
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme history hotels                                every change, with how many records it was
-  pieme history hotels 'Lord Nelson'                  when that record was first seen, changed, left and came back
-  pieme history hotels 'Lord Nelson' --column price   what one column said, and from when on
+  pieme history hotels                                all changes, newest first, with counts
+  pieme history hotels 'Lord Nelson'                  all changes of one record
+  pieme history hotels 'Lord Nelson' --column price   the values of one column of the record
   pieme history hotels 'Lord Nelson' --column price --json | jq '.series[] | [.at, .value]'
-  pieme history hotels --column price                 least, median and most of all rows, run by run
+  pieme history hotels --column price                 minimum, median and maximum of each run
   pieme history hotels --column price --json | jq -r '.series[] | [.at, .median] | @csv'
 
-KEY is the text of the columns that `data.key` names, in their order, or a part of it.")]
+KEY is the text of the columns in `data.key`, in their order, or a part of it.")]
 pub struct Args {
     /// The name of the task
     task: String,
     /// Only the record with this key
     #[arg(value_name = "KEY")]
     key: Vec<String>,
-    /// What this column of the record said, and from when on; without KEY: what the numbers of all rows were like, run by run
+    /// Values of this column over time; without KEY, statistics of all rows for each run
     #[arg(long, value_name = "NAME", conflicts_with = "before")]
     column: Option<String>,
-    /// At most so many changes, or runs: the newest
+    /// Largest number of changes or runs, newest first
     #[arg(long, default_value_t = 50, value_name = "N")]
     limit: u32,
     /// Only changes before the one with this number
@@ -42,15 +42,14 @@ pub struct Args {
 /// Wider cells are cut on a terminal; `--json` has them whole.
 const CELL_WIDTH: usize = 60;
 
-/// Records that are named to choose from.
+/// Records that are listed where several match.
 const CHOICES: u32 = 10;
 
 pub fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let store = open_reader(config)?;
     if store.published(&name, 0, 0)?.is_none() {
-        let sentence = format!("`{name}` has no published rows yet; `pieme status {name}` says why");
-        return Err(CliError::new(exit::FAILED, sentence));
+        return Err(CliError::new(exit::FAILED, records::none_published(&name)));
     }
     match &args.column {
         Some(column) if args.key.is_empty() => {
@@ -102,7 +101,7 @@ fn list(store: &Store, name: &TaskName, args: &Args) -> VerbResult {
     Ok(exit::DONE)
 }
 
-/// The one record that a person means.
+/// The record with this key text or key digest.
 fn find_record(store: &Store, name: &TaskName, words: &[String]) -> Result<RecordHistory, CliError> {
     let digits = words.first().filter(|word| words.len() == 1 && word.len() == 32);
     let by_digits = digits.and_then(|word| word.parse::<RecordKey>().ok());
@@ -118,12 +117,14 @@ fn find_record(store: &Store, name: &TaskName, words: &[String]) -> Result<Recor
         }
         [(key, _)] => store
             .record_history(name, *key)?
-            .ok_or_else(|| CliError::new(exit::TEMPORARY, format!("`{said}` has just gone; try again"))),
+            .ok_or_else(|| CliError::new(exit::TEMPORARY, format!("`{said}` has just been removed; try again"))),
         several => {
             let names: Vec<String> =
                 several.iter().map(|(key, it)| format!("  {key}  {}", output::cell(it, 100))).collect();
-            let sentence =
-                format!("several records fit `{said}`; say more of it, or its number:\n{}", names.join("\n"));
+            let sentence = format!(
+                "several records match `{said}`; give more of the text, or the record's id:\n{}",
+                names.join("\n")
+            );
             Err(CliError::new(exit::USAGE, sentence))
         }
     }
@@ -137,9 +138,9 @@ fn print(name: &TaskName, life: &RecordHistory) {
         let at = event.at.format("%Y-%m-%d %H:%M UTC");
         match event.record.what {
             ChangeKind::Added => {
-                output::say(format!("{at}  came{}", if is_return(life, event.at) { " back" } else { "" }))
+                output::say(format!("{at}  {}", if is_return(life, event.at) { "added again" } else { "added" }))
             }
-            ChangeKind::Removed => output::say(format!("{at}  left")),
+            ChangeKind::Removed => output::say(format!("{at}  removed")),
             ChangeKind::Changed => {
                 for cell in &event.record.cells {
                     let text = |text: &Option<String>| output::cell(text.as_deref().unwrap_or("(empty)"), CELL_WIDTH);
@@ -150,10 +151,10 @@ fn print(name: &TaskName, life: &RecordHistory) {
             }
         }
     }
-    output::say(if life.now.is_some() { "It is published." } else { "It is not published any more." });
+    output::say(if life.now.is_some() { "It is published." } else { "It is no longer published." });
 }
 
-/// A record that came later than it was first seen has been there before.
+/// Whether a record that was added had been published before.
 fn is_return(life: &RecordHistory, at: chrono::DateTime<chrono::Utc>) -> bool {
     let left_before = life.events.iter().any(|event| event.record.what == ChangeKind::Removed && event.at < at);
     left_before || life.events.first().is_some_and(|event| event.at != at)
@@ -163,7 +164,7 @@ fn series(name: &TaskName, life: &RecordHistory, column: &str, as_json: bool) ->
     let series = life.series(column);
     if series.is_empty() {
         let columns: Vec<&str> = life.now.iter().flatten().map(|(name, _)| name.as_str()).collect();
-        let sentence = format!("`{name}` has no column `{column}` in its history; it has {}", columns.join(", "));
+        let sentence = format!("the history of `{name}` has no column `{column}`; it has {}", columns.join(", "));
         return Err(CliError::new(exit::USAGE, sentence));
     }
     if as_json {

@@ -1,9 +1,9 @@
-//! `pieme label`: a person chooses the list and names its columns.
+//! `pieme label`: the person chooses the list and names its columns, or decides about quarantined rows.
 
-mod side_by_side;
 mod ask;
 mod keys;
 mod queue;
+mod side_by_side;
 
 use chrono::Utc;
 
@@ -25,31 +25,31 @@ use super::help_args::HelpArgs;
 use super::resort::resort;
 use super::{CliError, VerbResult, exit, output, run, task_folder, task_name};
 
-/// Choose which list is yours and name its columns; then run the task
+/// Choose the list, name its columns, accept a repair; then run the task
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme label                                      # all tasks that wait for a person, worst first
+  pieme label                                      # all tasks that wait for a label, worst first
   pieme label hotels                               # asks
-  pieme label hotels --yes                         # the first candidate as it stands
-  pieme label hotels --pick 2 --names name,link,-  # candidate 2; `-` leaves a column out
-  pieme label hotels --pick 1 --names name,price,price,-  # one column for a field with two places
+  pieme label hotels --yes                         # the first candidate, no questions
+  pieme label hotels --pick 2 --names name,link,-  # candidate 2; `-` omits a column
+  pieme label hotels --pick 1 --names name,price,price,-  # two slots become one column
   pieme label hotels --pick 3 --widen              # candidate 3, each row one element wider
-  pieme label hotels --record 'Hotel Adler' --record 'Pension Ida' --yes  # the list with these two
-  pieme label hotels --label name='Hotel Adler' --label price=95 --yes    # two columns, named
-  pieme label hotels --enclose 'Hotel Adler'       # all blocks like the one around it
-  pieme label hotels --accept                      # the rows that were kept aside are right")]
+  pieme label hotels --record 'Hotel Adler' --record 'Pension Ida' --yes  # the list with both
+  pieme label hotels --label name='Hotel Adler' --label price=95 --yes    # names two columns
+  pieme label hotels --enclose 'Hotel Adler'       # all blocks like the one around this text
+  pieme label hotels --accept                      # publish the quarantined rows")]
 pub struct Args {
-    /// The task; without one, all that wait for a person, worst first
+    /// Name of the task; default: all tasks that wait for a label, worst first
     task: Option<String>,
     #[command(flatten)]
     picked: PickArgs,
-    /// Show the candidates as JSON and change nothing
+    /// Print the candidates as JSON and change nothing
     #[arg(long)]
     json: bool,
-    /// The rows that the last run kept aside are right: publish them
+    /// Publish the quarantined rows of the last run
     #[arg(long, conflicts_with_all = ["drop", "pick", "names", "yes"])]
     accept: bool,
-    /// Forget the rows that were kept aside
+    /// Delete the quarantined rows of the last run
     #[arg(long, conflicts_with_all = ["pick", "names", "yes"])]
     drop: bool,
     /// Write the template, but do not run the task
@@ -59,28 +59,28 @@ pub struct Args {
     help: HelpArgs,
 }
 
-/// What a person has chosen without being asked.
+/// A choice made by options instead of questions.
 #[derive(clap::Args)]
 pub struct PickArgs {
-    /// Take this candidate without asking
+    /// Use candidate K without asking
     #[arg(long, value_name = "K")]
     pick: Option<usize>,
-    /// Names for the columns that the candidate shows, in order, separated by commas; `-` leaves one out
+    /// Names of the candidate's columns, in order, separated by commas; `-` omits a column
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     names: Option<Vec<String>>,
-    /// Ask nothing: the first candidate, with the names that are proposed
+    /// Ask nothing: use the first candidate with the proposed names
     #[arg(long)]
     yes: bool,
 }
 
 impl PickArgs {
-    /// Is everything said, so that nobody is asked?
+    /// Whether no question is needed.
     pub fn is_complete(&self) -> bool {
         self.pick.is_some() || self.names.is_some() || self.yes
     }
 }
 
-/// Will a choice be made, be it by whoever is asked?
+/// Fails where a question is needed and there is no terminal.
 pub fn can_choose(picked: &PickArgs) -> Result<(), CliError> {
     if picked.is_complete() { Ok(()) } else { ask::at_terminal() }
 }
@@ -123,11 +123,13 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     }
 }
 
-/// As [`run`], of a task that was just made and is not to be run yet.
+/// As [`run`], for the draft of `pieme add`, which is not run yet.
 pub fn choose(config: &Config, name: &TaskName, picked: PickArgs, help: &HelpArgs) -> VerbResult {
     let folder = task_folder(config, name)?;
     let mut proposal = task::propose(config, &folder, &help.to_help(picked.pick)).map_err(|error| match error {
-        LabellingError::NoPage(_) => CliError::new(exit::FAILED, "no task was made: the page is too large to be shown"),
+        LabellingError::NoPage(_) => {
+            CliError::new(exit::FAILED, "no task was made: the page is too large to be stored")
+        }
         error => error.into(),
     })?;
     match chosen(config, &mut proposal, &folder, picked)? {
@@ -136,7 +138,7 @@ pub fn choose(config: &Config, name: &TaskName, picked: PickArgs, help: &HelpArg
     }
 }
 
-/// The list that a person wants, asked where need be; none: it is rightly empty.
+/// The chosen list, by options or by asking; none where the person says that the list is empty.
 fn chosen(
     config: &Config,
     proposal: &mut TaskProposal,
@@ -155,7 +157,7 @@ fn chosen(
             LabelAnswer::Chosen(choice) => choice,
             LabelAnswer::Empty => return Ok(None),
             LabelAnswer::Skipped | LabelAnswer::Undo | LabelAnswer::Quit => {
-                return Err(CliError::new(exit::NEEDS_PERSON, "nothing was changed"));
+                return Err(CliError::new(exit::NEEDS_PERSON, "no label was given; nothing was changed"));
             }
         },
     };
@@ -171,7 +173,7 @@ fn accept(
 ) -> VerbResult {
     let name = &folder.name;
     proposal.accept(folder, choice, Utc::now())?;
-    output::note(format!("{name}: template, columns and labels are written"));
+    output::note(format!("{name}: wrote template, columns and labels"));
     if no_run {
         return Ok(exit::DONE);
     }
@@ -180,27 +182,24 @@ fn accept(
     Ok(exit::code_of(&verdict))
 }
 
-/// A person says that there is nothing to see, and rightly so.
+/// Records that an empty list is correct.
 fn confirm_empty(folder: &TaskFolder) -> VerbResult {
     tasks::allow_empty(&folder.dir).map_err(|problem| CliError::new(exit::CONFIG, problem.to_string()))?;
-    output::say(format!("{}: an empty list is fine from now on (expect.allow_empty in task.toml)", folder.name));
+    output::say(format!("{}: an empty list is accepted from now on (expect.allow_empty in task.toml)", folder.name));
     Ok(exit::DONE)
 }
 
-/// Rows that were kept aside: published as they are, or forgotten.
+/// Publishes or deletes the quarantined rows.
 fn resolve_quarantine(config: &Config, name: &TaskName, accept: bool, json: bool) -> VerbResult {
     if super::open_reader(config)?.quarantined_run(name)?.is_none() {
-        return Err(CliError::new(exit::FAILED, format!("`{name}` has no rows that were kept aside")));
+        return Err(CliError::new(exit::FAILED, format!("`{name}` has no quarantined rows")));
     }
     let verdict = resort(config, name, if accept { ReviewAction::Accept } else { ReviewAction::Drop })?;
     if json {
         output::json(&serde_json::json!({ "task": name, "run": verdict }));
     } else {
         output::say(
-            verdict.map_or_else(
-                || format!("{name}: the rows that were kept aside are gone"),
-                |it| run::in_words(name, &it),
-            ),
+            verdict.map_or_else(|| format!("{name}: deleted the quarantined rows"), |it| run::in_words(name, &it)),
         );
     }
     Ok(exit::DONE)
@@ -246,5 +245,6 @@ fn as_json(proposal: &TaskProposal) -> serde_json::Value {
             it
         })
         .collect();
-    serde_json::json!({ "run": proposal.study.known.run, "url": proposal.study.known.page.url, "candidates": candidates })
+    let known = &proposal.study.known;
+    serde_json::json!({ "run": known.run, "url": known.page.url, "candidates": candidates })
 }

@@ -1,4 +1,4 @@
-//! `pieme learn`: the lists of a page, best first.
+//! `pieme learn`: finds the lists of a saved page, best first, and writes a template.
 
 mod details;
 
@@ -16,51 +16,51 @@ use crate::learn;
 use crate::learn::help::HelpError;
 use crate::learn::template::Template;
 use crate::learn::{Candidate, LearnOptions};
-use crate::model::Table;
+use crate::model::{Table, counted};
 
-/// Find the lists of a page, best first
+/// Find the lists of a saved page, best first
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme learn hotels.html                              # the five likeliest lists
-  pieme learn hotels.html --pick 1 -o template.json    # take the first one
-  pieme learn page1.html page2.html --json             # further pages of the same kind help
+  pieme learn hotels.html                              # the five best candidates
+  pieme learn hotels.html --pick 1 -o template.json    # write the template of the first one
+  pieme learn page1.html page2.html --json             # with a further page of the same kind
   pieme learn hotels.html --method cycles --rows 12    # one method, for twelve rows
-  pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'  # two records of yours
+  pieme learn hotels.html --record 'Hotel Adler' --record 'Pension Ida'  # the list with both
   pieme learn hotels.html --label name='Hotel Adler' --label price=95    # values of one record
-  pieme learn hotels.html --enclose 'Hotel Adler'      # the block around it, and all like it
+  pieme learn hotels.html --enclose 'Hotel Adler'      # all blocks like the one around this text
   pieme learn hotels.html --pick 3 --widen -o t.json   # each row one element wider
   pieme learn hotels.html --row-css li.hotel --column name=h3 --column link=a@href
-  pieme learn hotels.html --detail adler.html ida.html --json  # pages of some of its records
+  pieme learn hotels.html --detail adler.html ida.html --json  # with detail pages of two records
   pieme learn hotels.html --pick 1 -o list.json --detail adler.html --detail-out detail.json")]
 pub struct Args {
-    /// The page, and further pages of the same kind
+    /// The saved page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
     pages: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// How many candidates to show
+    /// Largest number of candidates
     #[arg(long, default_value_t = 5, value_name = "N")]
     top: usize,
-    /// Who may propose rows
+    /// Method that finds the rows
     #[arg(long, value_enum, default_value_t = MethodArg::Auto)]
     method: MethodArg,
-    /// How many records the list has, if you know
+    /// Number of records of the list, if you know it
     #[arg(long, value_name = "N")]
     rows: Option<usize>,
-    /// Where the page came from
+    /// Address of the page
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Take this candidate, counted from 1
+    /// Use candidate K, counted from 1
     #[arg(long, value_name = "K", requires = "output")]
     pick: Option<usize>,
-    /// Where to write the picked template
+    /// File for the template of the picked candidate
     #[arg(short, long, value_name = "FILE", requires = "pick")]
     output: Option<PathBuf>,
-    /// Detail pages of records of the list, in any order: they show which list it is, and their columns are added
+    /// Detail pages of records, in any order; they identify the list, and their columns are added
     #[arg(long, value_name = "FILE", num_args = 1..)]
     detail: Vec<PathBuf>,
-    /// Where to write the template of the detail pages; `pieme extract` reads further ones with it
+    /// File for the template of the detail pages, for `pieme extract`
     #[arg(long, value_name = "FILE", requires = "detail")]
     detail_out: Option<PathBuf>,
     #[command(flatten)]
@@ -69,13 +69,13 @@ pub struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum MethodArg {
-    /// Every teacher that reads the page's tree; the others where it shows no list
+    /// All methods on the page's tree; the token methods where they find no list
     Auto,
-    /// One element a record, side by side
+    /// Sibling elements, one per record
     Siblings,
-    /// Token sequences that come back N times, for the five likeliest N (Shi et al.)
+    /// Token sequences that occur N times, for the five likeliest N (Shi et al.)
     Cycles,
-    /// Tag patterns that come back at even distances (IEPAD)
+    /// Tag patterns that repeat at regular distances (IEPAD)
     Repeats,
 }
 
@@ -115,7 +115,7 @@ fn learn(args: &Args) -> VerbResult {
     write_picked(args, &found.candidates.iter().map(|it| &it.candidate).collect::<Vec<_>>())?;
     if let Some(output) = &args.detail_out {
         let pages = found.pages.as_ref().ok_or_else(|| {
-            CliError::new(exit::USAGE, "the detail pages have no text of their own: there is no template to write")
+            CliError::new(exit::USAGE, "the detail pages have no text of their own, so there is no template to write")
         })?;
         write(output, &pages.template)?;
     }
@@ -130,7 +130,10 @@ fn learn(args: &Args) -> VerbResult {
 fn write_picked(args: &Args, candidates: &[&Candidate]) -> Result<(), CliError> {
     let (Some(pick), Some(output)) = (args.pick, &args.output) else { return Ok(()) };
     let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
-        CliError::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
+        CliError::new(
+            exit::USAGE,
+            format!("there is no candidate {pick}: the page has {}", counted(candidates.len(), "candidate")),
+        )
     })?;
     write(output, &picked.template)
 }
@@ -162,30 +165,31 @@ pub(super) fn as_json(candidates: &[Candidate]) -> Value {
     json!({ "candidates": list })
 }
 
-/// The columns that a person gets, in order.
+/// Names of the visible columns, in order.
 pub(super) fn shown(candidate: &Candidate) -> Vec<&str> {
     let columns = candidate.template.columns().iter();
     columns.filter(|column| !column.hidden).map(|column| column.name.as_str()).collect()
 }
 
-/// Rows of a candidate that a person sees, and columns.
+/// Rows and columns of a candidate that are shown.
 const SHOWN_ROWS: usize = 4;
 const SHOWN_COLUMNS: usize = 6;
 const CELL_WIDTH: usize = 40;
 
 pub(super) fn show(candidates: &[Candidate]) {
     if candidates.is_empty() {
-        output::say("No list on this page: nothing comes back at least twice with text in it.");
+        output::say("No list was found on this page: nothing with text repeats.");
     }
     for (i, limit) in candidates.iter().enumerate().filter_map(|(i, it)| Some((i + 1, it.limit?))) {
-        output::say(format!("Not all of candidate {i} can be read: {limit}."));
+        output::say(format!("Candidate {i} is incomplete: {limit}."));
     }
     if let Some(width) = output::terminal_width() {
         output::say(side_by_side(candidates, width));
         return;
     }
     for (i, it) in candidates.iter().enumerate() {
-        output::say(format!("{}. {} rows ({}, score {:.2})", i + 1, it.table.rows.len(), it.method, it.score));
+        let rows = counted(it.table.rows.len(), "row");
+        output::say(format!("{}. {rows} ({}, score {:.2})", i + 1, it.method, it.score));
         output::say(preview(&visible(&it.table, &it.template)));
     }
 }
@@ -200,6 +204,6 @@ pub(super) fn preview(table: &Table) -> String {
         drawn.add_row(cells.map(|cell| output::cell(cell.as_deref().unwrap_or(""), CELL_WIDTH)));
     }
     let rest = table.columns.len().saturating_sub(SHOWN_COLUMNS);
-    let more = if rest > 0 { format!("\n   and {rest} more columns") } else { String::new() };
+    let more = if rest > 0 { format!("\n   and {}", counted(rest, "more column")) } else { String::new() };
     format!("{drawn}{more}")
 }

@@ -1,4 +1,4 @@
-//! `pieme log`: what a task's runs did, step by step, and the pages they saw.
+//! `pieme log`: shows the steps of a task's last runs, and the pages that were kept.
 
 use std::path::PathBuf;
 
@@ -6,40 +6,40 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::config::Config;
-use crate::model::{PageMeta, PastRun, RunId, TaskName};
+use crate::model::{PageMeta, PastRun, RunId, TaskName, counted};
 use crate::show::trace::{self, TimedLine};
 use crate::show::verdict::{self, MAX_PAST_RUNS};
 use crate::store::Store;
 
 use super::{CliError, VerbResult, exit, nothing_yet, open_reader, output, task_name};
 
-/// What a task's latest runs did, step by step, newest last; and the pages that were kept of a run
+/// Show the steps of the last runs, newest last, and the pages that were kept
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme log hotels
   pieme log hotels --last 10 --json
   pieme log hotels --pages                 the kept pages of the newest run that has some
-  pieme log hotels --page 1 -o page.html   one of them, as it came
-  pieme log hotels --run 0198a… --pages    those of another run
+  pieme log hotels --page 1 -o page.html   writes the first of them, as it was received
+  pieme log hotels --run 0198a… --pages    the kept pages of another run
 
-Each line begins with the seconds since the run's start: a wait is the time between two lines.
-Kept are the pages of the last good run and of the last ones that were not published, with the page that a run failed on.")]
+Each line starts with the seconds since the start of the run.
+Pages are kept of the last good run and of the last runs that were not published.")]
 pub struct Args {
     /// The name of the task
     task: String,
-    /// How many runs
+    /// Number of runs
     #[arg(long, default_value_t = 3, value_name = "N")]
     last: u32,
-    /// Only this run, by its id or the beginning of it
+    /// Only this run; ID is its id or the start of it
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// List the pages that were kept of the run
+    /// List the kept pages of the run
     #[arg(long)]
     pages: bool,
-    /// Give out this one of the kept pages, counted from 1
+    /// Write kept page K, counted from 1
     #[arg(long, value_name = "K", conflicts_with = "pages")]
     page: Option<usize>,
-    /// Where the page goes; absent: stdout
+    /// File for the page; default: stdout
     #[arg(short, long, value_name = "FILE", requires = "page")]
     output: Option<PathBuf>,
     /// Print one JSON document
@@ -47,7 +47,7 @@ pub struct Args {
     json: bool,
 }
 
-/// A page is not larger than a run may fetch, which a person may set; a stranger's compressed bytes could be.
+/// Protects against decompression bombs. Pages themselves are bounded by limits.max_page_bytes, 20 MB by default.
 const MAX_UNPACKED: usize = 256 << 20;
 
 #[derive(Serialize)]
@@ -80,7 +80,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
         return Ok(exit::DONE);
     }
     if entries.is_empty() {
-        return Err(nothing_yet(config, &name, format!("`{name}` has not run yet; `pieme run {name}` runs it")));
+        return Err(nothing_yet(config, &name, format!("`{name}` has not run yet; type `pieme run {name}`")));
     }
     for entry in &entries {
         let verdict = &entry.run.verdict;
@@ -91,15 +91,15 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
         }
         let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
         output::say(format!(
-            "  => {outcome} ({cause}), {} rows: {}\n",
-            verdict.rows,
+            "  => {outcome} ({cause}), {}: {}\n",
+            counted(verdict.rows, "row"),
             output::cell(&verdict.sentence, 2_000)
         ));
     }
     Ok(exit::DONE)
 }
 
-/// The run whose id begins so.
+/// The run whose id starts with `id`.
 pub fn find_run(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, CliError> {
     let mut found = verdict::runs_by_id_prefix(store, name, id)?.into_iter();
     let first = found.next().ok_or_else(|| {
@@ -107,13 +107,13 @@ pub fn find_run(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, Cli
     })?;
     match found.next() {
         None => Ok(first),
-        Some(_) => Err(CliError::new(exit::USAGE, format!("several runs begin with `{id}`; say more of it"))),
+        Some(_) => Err(CliError::new(exit::USAGE, format!("several runs start with `{id}`; give more of the id"))),
     }
 }
 
 type RunPages = Vec<(PageMeta, Vec<u8>)>;
 
-/// The kept pages of the run that is named, or of the newest that has some.
+/// The kept pages of the given run, or of the newest that has some.
 fn kept_pages(store: &Store, name: &TaskName, id: Option<&str>) -> Result<(RunId, RunPages), CliError> {
     let runs = match id {
         Some(id) => vec![find_run(store, name, id)?],
@@ -125,7 +125,9 @@ fn kept_pages(store: &Store, name: &TaskName, id: Option<&str>) -> Result<(RunId
             return Ok((run.run, pages));
         }
     }
-    let sentence = format!("no page of `{name}` was kept; those of the last good run and of the last bad ones are");
+    let sentence = format!(
+        "no page of `{name}` was kept; pages are kept of the last good run and of the last runs that were not published"
+    );
     Err(CliError::new(exit::FAILED, sentence))
 }
 
@@ -157,18 +159,20 @@ fn list(name: &TaskName, run: RunId, pages: &[(PageMeta, Vec<u8>)], as_json: boo
 fn write_page(pages: &[(PageMeta, Vec<u8>)], number: usize, file: Option<&PathBuf>) -> VerbResult {
     let page = number.checked_sub(1).and_then(|index| pages.get(index));
     let (_, packed) = page.ok_or_else(|| {
-        CliError::new(exit::USAGE, format!("there is no page {number}; {} were kept, counted from 1", pages.len()))
+        CliError::new(
+            exit::USAGE,
+            format!("there is no page {number}; {} kept, counted from 1", counted(pages.len(), "page")),
+        )
     })?;
     let failed = |what: String, error: std::io::Error| CliError::new(exit::FAILED, format!("{what}: {error}"));
     let body = zstd::bulk::decompress(packed, MAX_UNPACKED)
-        .map_err(|error| failed("the kept page cannot be unpacked".to_owned(), error))?;
+        .map_err(|error| failed("cannot decompress the kept page".to_owned(), error))?;
     match file {
         Some(file) => {
-            std::fs::write(file, &body)
-                .map_err(|error| failed(format!("{} cannot be written", file.display()), error))?;
-            output::note(format!("{} bytes written to {}", body.len(), file.display()));
+            std::fs::write(file, &body).map_err(|error| failed(format!("cannot write {}", file.display()), error))?;
+            output::note(format!("Wrote {} to {}", counted(body.len(), "byte"), file.display()));
         }
-        None => output::bytes(&body).map_err(|error| failed("the page cannot be written".to_owned(), error))?,
+        None => output::bytes(&body).map_err(|error| failed("cannot write the page".to_owned(), error))?,
     }
     Ok(exit::DONE)
 }

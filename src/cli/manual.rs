@@ -1,4 +1,4 @@
-//! `pieme manual`: the manual pages, made of the command line itself. For packages; `pieme --help` does not list it.
+//! `pieme manual`: generates the manual pages from the command line. For packages; `pieme --help` does not list it.
 
 mod page;
 
@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 
 use super::{CliError, VerbResult, exit, output, service};
+use crate::model::counted;
 
-/// Write the manual pages: pieme.1, a page for each verb, pieme-daemon.8
+/// Write the manual pages: pieme.1, one page per command, pieme-daemon.8
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme manual target/man && man -l target/man/pieme-status.1")]
 pub struct Args {
-    /// Where they go; made if missing
+    /// Folder for the pages; created if missing
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
 
 pub fn run(pieme: Command, args: &Args) -> VerbResult {
     let failed = |path: &Path, error: std::io::Error| {
-        CliError::new(exit::FAILED, format!("{} was not written: {error}", path.display()))
+        CliError::new(exit::FAILED, format!("cannot write {}: {error}", path.display()))
     };
     fs::create_dir_all(&args.dir).map_err(|error| failed(&args.dir, error))?;
     let pages = pages(pieme);
@@ -28,7 +29,7 @@ pub fn run(pieme: Command, args: &Args) -> VerbResult {
         let path = args.dir.join(name);
         fs::write(&path, text).map_err(|error| failed(&path, error))?;
     }
-    output::say(format!("{} pages in {}", pages.len(), args.dir.display()));
+    output::say(format!("Wrote {} to {}", counted(pages.len(), "page"), args.dir.display()));
     Ok(exit::DONE)
 }
 
@@ -44,7 +45,7 @@ fn pages(pieme: Command) -> Vec<(String, String)> {
     pages
 }
 
-/// The pages of a command's verbs, and of theirs.
+/// Adds the pages of all subcommands, recursively.
 fn verbs_of(command: &Command, pages: &mut Vec<(String, String)>) {
     for verb in page::visible_verbs(command) {
         pages.push((file_name(verb, 1), page::of_verb(verb, command)));

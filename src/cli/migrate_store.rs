@@ -1,4 +1,4 @@
-//! `pieme migrate-store`: copy everything that is kept into another store.
+//! `pieme migrate-store`: copies everything into another database, SQLite or PostgreSQL.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, absolute};
@@ -9,32 +9,31 @@ use serde_json::json;
 use crate::config::{Config, store};
 use crate::daemon::folder_sync::FolderSync;
 use crate::daemon::lock::StateLock;
-use crate::model::StoreAddress;
+use crate::model::{StoreAddress, counted};
 use crate::store::{CopyCounts, Store, copy, refuse_if_daemons_active};
 
 use super::{CliError, VerbResult, exit, output};
 
-/// Copy everything that is kept into another store
+/// Copy everything into another database, SQLite or PostgreSQL
 #[derive(clap::Args)]
 #[command(
-    long_about = "Copy everything that is kept into another store: from a file of SQLite into PostgreSQL, back, or into another of \
-                  the same kind. Tasks, published rows, those before them and those kept aside, history, runs, traces, \
-                  pages and alerts go over; the index of words is made anew by the daemon. \
-                  The store that is copied is only read. The new one cannot be opened before it is whole: a copy that was \
-                  cut short is begun anew by the same command.",
+    long_about = "Copy everything into another database: from SQLite to PostgreSQL, back, or to another one of the \
+                  same kind. Tasks, published, previous and quarantined rows, history, runs, traces, pages and alerts \
+                  are copied; the daemon rebuilds the search index. The source is only read. The new database cannot \
+                  be opened before it is complete: if the copy is interrupted, the same command starts it again.",
     after_help = "Examples:
   pieme migrate-store 'postgres://pieme:${secret:db}@db.example/rows'
   pieme migrate-store 'postgres://pieme@%2Frun%2Fpostgresql/rows?schema=fleet' --json
   pieme migrate-store state/pieme.db --from 'postgres://pieme:${secret:db}@db.example/rows'
 
-Stop the daemon first (systemctl stop pieme-daemon), in a fleet all of them; afterwards write the line that is
-printed into config.toml, and start it again."
+Stop the daemon first (systemctl stop pieme-daemon), in a fleet all daemons. Afterwards write the
+printed line into config.toml and start the daemon again."
 )]
 pub struct Args {
-    /// The new store: a file that is not there yet, or postgres://user@host/database
+    /// The new database: a file that does not exist yet, or postgres://user@host/database
     #[arg(value_name = "TO")]
     to: String,
-    /// The store to copy; default: the one of config.toml
+    /// The database to copy; default: `store` of config.toml
     #[arg(long, value_name = "STORE")]
     from: Option<String>,
     /// Print one JSON document
@@ -42,7 +41,7 @@ pub struct Args {
     json: bool,
 }
 
-/// How often a person hears how far it is.
+/// How often the progress line is updated.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
 pub fn run(config: &Config, args: Args) -> VerbResult {
@@ -51,12 +50,12 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     if from == to {
         return Err(CliError::new(
             exit::USAGE,
-            format!("{from} is the store to copy; name another one to copy it into"),
+            format!("{from} is the database to copy; give another one to copy into"),
         ));
     }
     let taken = |error| CliError::new(exit::TEMPORARY, format!("{error}: stop it first (systemctl stop pieme-daemon)"));
     let _lock = StateLock::take(&config.lock()).map_err(taken)?;
-    // Nothing is made where nothing is: a reader's error says so.
+    // Opened for reading first: the source must not be created, and the reader's error says that there is none.
     drop(Store::open_reader(&from)?);
     let source = Store::open(&from)?;
     refuse_if_daemons_active(&source)?;
@@ -71,14 +70,14 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     if args.json {
         output::json(&json!({ "from": from.to_string(), "to": to.to_string(), "copied": copied, "store": line }));
     } else {
-        output::say(format!("copied {} from {from} into {to}", in_words(&copied)));
-        output::say(format!("Now put this line into config.toml, and start the daemon:\n  store = \"{line}\""));
-        output::say(format!("What stands in {from} is as it was."));
+        output::say(format!("Copied {} from {from} to {to}.", in_words(&copied)));
+        output::say(format!("Write this line into config.toml and start the daemon:\n  store = \"{line}\""));
+        output::say(format!("{from} was not changed."));
     }
     Ok(exit::DONE)
 }
 
-/// A store as it is typed: a path is one of the folder where we are.
+/// Parses a database address as typed; a path is relative to the current folder.
 fn parse_address(config: &Config, text: &str) -> Result<StoreAddress, CliError> {
     let here = absolute(Path::new(".")).unwrap_or_default();
     let read = store::read(text, &here, &config.secrets).map_err(|error| {
@@ -88,12 +87,12 @@ fn parse_address(config: &Config, text: &str) -> Result<StoreAddress, CliError> 
     Ok(read.with_timeouts(config.postgres))
 }
 
-/// A password that somebody typed all the same is not said again.
+/// Keeps a password that was typed into the address out of messages.
 fn without_password(text: &str) -> &str {
     if StoreAddress::is_postgres(text) { "postgres://…" } else { text }
 }
 
-/// As it is to be written into config.toml: an address as it was typed, with the names of its secrets.
+/// The value for config.toml: an address as it was typed, with `${secret:NAME}`.
 fn store_line(typed: &str, to: &StoreAddress) -> String {
     match to {
         StoreAddress::Postgres(_) => typed.to_owned(),
@@ -101,22 +100,24 @@ fn store_line(typed: &str, to: &StoreAddress) -> String {
     }
 }
 
-/// A file shares no folders: what other daemons have edited must be on this disk.
+/// Fetches task folders that other daemons edited: an SQLite file does not share folders between daemons.
 fn fetch_folders(config: &Config, source: &Store) -> Result<(), CliError> {
     let folders = FolderSync::open(&config.tasks, &config.state.join("folders.json"));
     let fetched = folders.fetch(source).map_err(|error| CliError::new(exit::FAILED, error.to_string()))?;
     if fetched > 0 {
-        output::note(format!("{fetched} task folders were brought up to date from the store"));
+        output::note(format!("Updated {} from the database.", counted(fetched, "task folder")));
     }
     Ok(())
 }
 
 fn in_words(copied: &CopyCounts) -> String {
     let CopyCounts { tasks, runs, sets, rows, pages, changes } = copied;
-    format!("{tasks} tasks, {rows} rows in {sets} sets, {runs} runs, {pages} pages and {changes} changes")
+    let (tasks, rows, sets) = (counted(*tasks, "task"), counted(*rows, "row"), counted(*sets, "generation"));
+    let (runs, pages, changes) = (counted(*runs, "run"), counted(*pages, "page"), counted(*changes, "change"));
+    format!("{tasks}, {rows} in {sets}, {runs}, {pages} and {changes}")
 }
 
-/// How far it is, on one line of a terminal.
+/// Progress on one line of the terminal; silent where stderr is no terminal.
 struct ProgressLine {
     is_terminal: bool,
     shown_at: Option<Instant>,
@@ -142,7 +143,7 @@ impl ProgressLine {
     }
 
     fn line(&self, text: &str) {
-        // Whoever does not see it loses nothing.
+        // Progress is only informative.
         let _ = write!(io::stderr(), "\r\x1b[K{text}").and_then(|()| io::stderr().flush());
     }
 }

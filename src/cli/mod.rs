@@ -1,9 +1,5 @@
-//! Everything a person types. One file a verb.
+//! The command line `pieme`: one module per command, and what the commands share.
 
-mod help_args;
-mod permissions;
-mod output;
-mod draft_output;
 mod add;
 mod alert;
 mod candidates;
@@ -12,6 +8,7 @@ mod curl2robot;
 pub mod demo;
 mod diff;
 mod doctor;
+mod draft_output;
 mod duplicates;
 mod exit;
 mod explain;
@@ -20,14 +17,17 @@ mod extract;
 mod forms;
 mod gc;
 mod har2robot;
+mod help_args;
 mod history;
 mod label;
 mod learn;
 mod log;
 mod manual;
 mod migrate_store;
+mod output;
 mod pager;
 mod pause;
+mod permissions;
 mod records;
 mod repair;
 mod replay;
@@ -61,25 +61,27 @@ use crate::tasks::TaskFolder;
 
 const EXAMPLES: &str = "\
 Examples:
-  pieme demo                       a practice site, two tasks on it, and the daemon, in a scratch folder
-  pieme add https://example.org/x  a task of that page: choose the list, name its columns
-  pieme status                     how every task stands, worst first, and what to type next
-  pieme learn page.html            the lists on a saved page, as pieme would learn them
+  pieme demo                       try pieme on a practice site, in a scratch folder
+  pieme add https://example.org/x  create a task: choose the list, name its columns
+  pieme status                     the state of every task, and the command to type next
   pieme label hotels               choose the list, name its columns
   pieme records hotels --json      the published rows
-  pieme export hotels -o h.csv     the same for other programs
-  pieme diff hotels                what the last change has changed
-  pieme search halifax bar*        words in all published rows
-  pieme alert test hotels          try where its alerts go
-  pieme pager page.html --url U    where the list on a saved page goes on
+  pieme export hotels -o h.csv     the published rows as a file
+  pieme diff hotels                what changed last
+  pieme search halifax bar*        search all published rows
+  pieme alert test hotels          send a test alert
+  pieme learn page.html            the lists of a saved page
+  pieme pager page.html --url U    the link to the next page of a list
 
-Exit codes: 0 done; 1 finished, not published; 2 usage; 3 needs a person (label); 75 temporary;
-77 log-in refused or blocked; 78 configuration; 124 time limit; 137 killed.";
+Exit codes: 0 done; 1 finished, not published; 2 wrong usage; 3 a person must label the task;
+75 temporary failure; 77 login refused or blocked; 78 configuration; 124 time limit; 137 killed.";
+
+const ABOUT: &str = "Keeps tables from web sites fresh, and notices when a site has changed";
 
 #[derive(Parser)]
-#[command(name = "pieme", version, about = "Keeps tables out of web sites fresh, and knows when a site has changed.", after_help = EXAMPLES)]
+#[command(name = "pieme", version, about = ABOUT, after_help = EXAMPLES)]
 struct Cli {
-    /// The configuration; default: $PIEME_CONFIG, ./config.toml, /etc/pieme/config.toml
+    /// Configuration file; default: $PIEME_CONFIG, ./config.toml, /etc/pieme/config.toml
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -171,10 +173,10 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// A verb either ends with a code of its own, or with something to say and a code.
+/// A command ends with an exit code, or with an error that has a message and an exit code.
 type VerbResult = Result<u8, CliError>;
 
-/// Why a verb could not be carried out: one clear sentence and the exit code.
+/// Why a command failed: one sentence for the person, and the exit code.
 struct CliError {
     sentence: String,
     code: u8,
@@ -207,7 +209,7 @@ impl From<LockError> for CliError {
     }
 }
 
-/// What a daemon that does not do it says; nothing where it does.
+/// The error for a request that the daemon refused; none where it accepted.
 fn refusal(reply: &ControlReply) -> Option<CliError> {
     let code = if matches!(reply, ControlReply::Busy { .. }) { exit::TEMPORARY } else { exit::FAILED };
     reply.refusal().map(|sentence| CliError::new(code, sentence))
@@ -226,14 +228,15 @@ fn with_config(path: Option<&Path>, verb: impl FnOnce(&Config) -> VerbResult) ->
     exit_code(usable_config(path).and_then(|config| verb(&config)))
 }
 
-/// The configuration of an installation that we may use.
+/// Loads the configuration and checks that this user may use the installation.
 fn usable_config(path: Option<&Path>) -> Result<Config, CliError> {
     let config = Config::find(path)?;
     permissions::check(&config)?;
     Ok(config)
 }
 
-/// As [`with_config`], for verbs that write into the folders or look at them with the daemon's eyes.
+/// As [`with_config`], for commands that write task folders or check what the daemon can read: root becomes their
+/// owner.
 fn as_owner(path: Option<&Path>, verb: impl FnOnce(&Config) -> VerbResult) -> u8 {
     with_config(path, |config| {
         permissions::act_as_owner(config)?;
@@ -241,7 +244,7 @@ fn as_owner(path: Option<&Path>, verb: impl FnOnce(&Config) -> VerbResult) -> u8
     })
 }
 
-/// Says which configuration is used where two could be meant.
+/// Notes which configuration is used where there are two candidates.
 fn note_two_configs(path: Option<&Path>) {
     if let Some(note) = Config::shadowed_file_note(path) {
         output::note(format!("pieme: {note}"));
@@ -255,12 +258,12 @@ fn exit_code(done: VerbResult) -> u8 {
     })
 }
 
-/// The task's name as typed, checked.
+/// Validates a typed task name.
 fn task_name(text: &str) -> Result<TaskName, CliError> {
     TaskName::new(text).map_err(|error| CliError::new(exit::USAGE, error.to_string()))
 }
 
-/// The task's folder, or a sentence that says which tasks there are.
+/// The task's folder; the error suggests a task with a similar name.
 fn task_folder(config: &Config, name: &TaskName) -> Result<TaskFolder, CliError> {
     let dir = config.tasks.join(name.as_str());
     if !dir.is_dir() {
@@ -269,7 +272,7 @@ fn task_folder(config: &Config, name: &TaskName) -> Result<TaskFolder, CliError>
     Ok(crate::tasks::read_with_channels(&dir, &config.channels())?)
 }
 
-/// There is nothing of a task: it has not got so far, or there is no such task.
+/// The error where a task has no data: `sentence`, or that there is no such task.
 fn nothing_yet(config: &Config, name: &TaskName, sentence: String) -> CliError {
     match config.tasks.join(name.as_str()).is_dir() {
         true => CliError::new(exit::FAILED, sentence),
@@ -277,7 +280,7 @@ fn nothing_yet(config: &Config, name: &TaskName, sentence: String) -> CliError {
     }
 }
 
-/// The names of the folders in tasks/, in no order.
+/// The names of the folders in tasks/, unsorted.
 fn task_names(config: &Config) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(&config.tasks)
         .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
@@ -294,7 +297,7 @@ fn no_such_task(config: &Config, name: &TaskName) -> String {
             format!("; did you mean `{nearest}`?")
         }
         Some(_) => "; `pieme status` lists them".to_owned(),
-        None => format!("; there is none at all yet: make {}/{name}/task.toml", config.tasks.display()),
+        None => "; there are no tasks yet: `pieme add URL` creates one".to_owned(),
     };
     format!("there is no task `{name}` in {}{near}", config.tasks.display())
 }
@@ -303,7 +306,7 @@ fn open_reader(config: &Config) -> Result<Store, CliError> {
     Ok(Store::open_reader(&config.store)?)
 }
 
-/// Reads a page from a file. One that is not read whole is said to be.
+/// Reads a page from a file; notes on stderr where only a part of it can be read.
 fn read_page(path: &Path) -> Result<Tree, CliError> {
     let tree = Tree::parse(&charset::decode(&read_bytes(path)?, None).text);
     if let Some(sentence) = truncation_note(path, &tree) {
@@ -312,13 +315,13 @@ fn read_page(path: &Path) -> Result<Tree, CliError> {
     Ok(tree)
 }
 
-/// Why rows of a page may be missing or wrong.
+/// The limit that cut the page off, as a sentence; rows may be missing or wrong then.
 fn truncation_note(path: &Path, tree: &Tree) -> Option<String> {
     let bytes = || std::fs::metadata(path).map_or(0, |meta| usize::try_from(meta.len()).unwrap_or(usize::MAX));
     tree.limit.map(|cut| cut.sentence(&path.display().to_string(), bytes()))
 }
 
-/// Says in a JSON answer why rows or values are missing; nothing where none are.
+/// Adds the reason for missing rows or values to a JSON document.
 fn add_limit(answer: &mut serde_json::Value, limit: Option<String>) {
     if let Some(sentence) = limit {
         answer["limit"] = serde_json::Value::String(sentence);
@@ -330,7 +333,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
         .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the page {}: {error}", path.display())))
 }
 
-/// The address that a saved page is from, as typed.
+/// Parses the URL that a saved page came from.
 fn page_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("{error}; it looks like https://site.example/list"))?;
     if url.cannot_be_a_base() { Err("it looks like https://site.example/list".to_owned()) } else { Ok(url) }

@@ -1,4 +1,4 @@
-//! The one place that prints. A reader who leaves early (`pieme records x | head`) is no error.
+//! All printing to stdout and stderr. A closed pipe (`pieme records x | head`) is no error.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -7,25 +7,25 @@ use clap::ColorChoice;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
-/// A line for the person, on stdout.
+/// Prints a line on stdout.
 pub fn say(line: impl Display) {
     write(&mut io::stdout().lock(), line);
 }
 
-/// A line about what went wrong or how far it is, on stderr.
+/// Prints an error, note or progress line on stderr.
 pub fn note(line: impl Display) {
     write(&mut io::stderr().lock(), line);
 }
 
-/// One JSON document on a line of its own.
+/// Prints a JSON document on one line.
 pub fn json(value: &impl Serialize) {
     match serde_json::to_string(value) {
         Ok(text) => say(text),
-        Err(error) => note(format!("pieme: this cannot be written as JSON: {error}")),
+        Err(error) => note(format!("pieme: cannot write the result as JSON: {error}")),
     }
 }
 
-/// Bytes as they are, on stdout.
+/// Writes bytes unchanged to stdout.
 pub fn bytes(bytes: &[u8]) -> io::Result<()> {
     io::stdout().lock().write_all(bytes)
 }
@@ -40,7 +40,7 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// Whether colours are wanted on stdout: as said, or else on a terminal that can show them (no-color.org).
+/// Whether to use colours on stdout: as chosen, or else on a terminal that can show them (no-color.org).
 pub fn is_styled(choice: ColorChoice) -> bool {
     match choice {
         ColorChoice::Always => true,
@@ -53,12 +53,12 @@ pub fn is_styled(choice: ColorChoice) -> bool {
     }
 }
 
-/// Columns of the terminal that stdout is; none where it is a file or a pipe.
+/// Width of the terminal; none where stdout is a file or a pipe.
 pub fn terminal_width() -> Option<usize> {
     Table::new().width().map(usize::from)
 }
 
-/// Text of strangers for a terminal: no escape sequences, no line breaks, at most `most` characters wide.
+/// Makes text of a site safe for the terminal: no escape sequences, no line breaks, at most `most` columns wide.
 pub fn cell(text: &str, most: usize) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
     let mut width = 0;

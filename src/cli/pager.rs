@@ -1,4 +1,4 @@
-//! `pieme pager`: where a list goes on.
+//! `pieme pager`: shows how a saved page links to the next page of its list.
 
 use std::path::PathBuf;
 
@@ -9,20 +9,21 @@ use super::{VerbResult, exit, exit_code, output, page_url, read_page};
 use crate::robot::link;
 use crate::robot::pager::{self, NextPolicy};
 
-/// How a page leads on to the next one of its list
+/// Show how a saved page links to the next page of its list
 ///
-/// `next`: there is a link to the page after this one. `pages`: numbers of pages, none of which is the next. `more`: a button
-/// that fetches more into the same page. `none`: nothing leads on.
+/// `next`: there is a link to the next page. `pages`: there are numbered pages, but no link to the next one. `more`: a
+/// button loads more rows into the same page. `none`: the list has no further page.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme pager page.html --url https://shop.example/list?page=2
   pieme pager page.html --url https://shop.example/list?page=2 --json | jq -r .next")]
 pub struct Args {
+    /// The saved page
     page: PathBuf,
-    /// Where the page is from: its links are relative to it, and its page number counts
+    /// Address of the page; its links are relative to it, and its page number counts
     #[arg(long, value_name = "URL", value_parser = page_url)]
     url: Url,
-    /// Where a walk goes on: on a blog to the older posts, even where the page calls the newer ones next
+    /// Prefer the link to older posts, as a run does, even if the page calls newer posts next
     #[arg(long)]
     onward: bool,
     /// Print JSON
@@ -52,9 +53,9 @@ fn pager(args: &Args) -> VerbResult {
     let target = href.and_then(|href| link::resolve(&link::base(&tree, &args.url), href));
     output::say(match (paging, target) {
         (pager::Paging::Next(_), Some(target)) => format!("next: {}", output::cell(target.as_str(), ADDRESS_WIDTH)),
-        (pager::Paging::Pages, _) => "pages: there are numbered pages, and no link to the one after this".to_owned(),
-        (pager::Paging::More, _) => "more: a button fetches more into this page; no link leads on".to_owned(),
-        _ => "none: nothing leads on from this page".to_owned(),
+        (pager::Paging::Pages, _) => "pages: there are numbered pages, but no link to the next one".to_owned(),
+        (pager::Paging::More, _) => "more: a button loads more rows into this page".to_owned(),
+        _ => "none: there is no link to a next page".to_owned(),
     });
     Ok(exit::DONE)
 }

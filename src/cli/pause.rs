@@ -1,4 +1,4 @@
-//! `pieme pause`: the schedule leaves tasks alone; by the daemon when there is one, otherwise in the store itself.
+//! `pieme pause`: stops scheduling tasks; through the daemon if one runs, otherwise in the database.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::store::Store;
 
 use super::{CliError, VerbResult, exit, output, refusal, task_name};
 
-/// Leave tasks alone until `pieme resume`; a run under way goes on
+/// Stop scheduling tasks until `pieme resume`; a running task finishes
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme pause hotels\n  pieme pause hotels flats --json")]
 pub struct Args {
@@ -24,14 +24,14 @@ pub struct Args {
     json: bool,
 }
 
-/// A daemon that takes in ten thousand folders answers after some seconds.
+/// A daemon that is reading ten thousand task folders answers after some seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn run(config: &Config, args: Args) -> VerbResult {
     set(config, &args.tasks, true, args.json)
 }
 
-/// Pauses or resumes all of the tasks, or none where one of them is not there.
+/// Pauses or resumes all of these tasks, or none if one of them does not exist.
 pub fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -> VerbResult {
     let names = tasks.iter().map(|task| task_name(task)).collect::<Result<Vec<TaskName>, _>>()?;
     if let Some(unknown) = names.iter().find(|name| !config.tasks.join(name.as_str()).is_dir()) {
@@ -48,11 +48,9 @@ pub fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -> VerbR
     } else {
         for name in &names {
             output::say(if paused {
-                format!(
-                    "{name} is paused: the schedule leaves it alone until `pieme resume {name}`; `pieme run {name}` still runs it"
-                )
+                format!("{name} is paused until `pieme resume {name}`; `pieme run {name}` still runs it now")
             } else {
-                format!("{name} is resumed; `pieme status {name}` says when it runs next")
+                format!("{name} is resumed; `pieme status {name}` shows its next run")
             });
         }
     }
@@ -67,11 +65,11 @@ fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Cl
     for name in names {
         let task = name.clone();
         let request = if paused { ControlRequest::Pause { task } } else { ControlRequest::Resume { task } };
-        let mut answer = Err(silent(&"it hung up"));
+        let mut answer = Err(silent(&"connection closed"));
         let asked = control::call_blocking(socket, &request, PATIENCE, |reply| {
             answer = match reply {
                 ControlReply::Done => Ok(()),
-                reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"it answers something else"))),
+                reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"unexpected answer"))),
             };
         });
         asked.map_err(|error| silent(&error))?;
@@ -86,7 +84,7 @@ fn from_here(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Cl
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     for name in names {
-        // One that no daemon has seen yet; a folder that cannot be read can be paused all the same.
+        // The daemon may not know the task yet. A task folder with mistakes can be paused too.
         let folder = crate::tasks::read(&config.tasks.join(name.as_str())).ok();
         store.upsert_task(name, folder.and_then(|it| it.task.title).as_deref(), Utc::now())?;
         store.set_paused(name, paused)?;

@@ -1,5 +1,5 @@
-//! Who may use an installation: root acts as the owner of tasks/, members of its group share the folders, and anybody else is
-//! told how to become one.
+//! Permissions of an installation: root acts as the owner of tasks/, members of its group share the folders, and other
+//! users get a message that says how to join the group.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -18,22 +18,22 @@ use super::{CliError, exit};
 /// The umask for new files in a folder that a group shares.
 const FOR_GROUP: Mode = Mode::S_IRWXO;
 
-/// Refuses whoever cannot look into the state folder, with a sentence that says what to do.
+/// Fails where this user cannot read the state folder; the error says what to do.
 pub fn check(config: &Config) -> Result<(), CliError> {
     match access(&config.state, AccessFlags::R_OK | AccessFlags::X_OK) {
         Err(Errno::EACCES) => Err(CliError::new(exit::REFUSED, denied(&config.state))),
-        // One that is not there yet is made by whoever needs it.
+        // A missing folder is created by the command that needs it.
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-/// Root becomes the owner of tasks/, so that the daemon can read and write what is made. Who shares the folder with a group
-/// makes files for the group.
+/// Root becomes the owner of tasks/, so that the daemon can read and write new files. In a folder that is shared with a
+/// group, new files are writable by the group.
 pub fn act_as_owner(config: &Config) -> Result<(), CliError> {
     let Ok(tasks) = config.tasks.metadata() else { return Ok(()) };
     if geteuid().is_root() && tasks.uid() != 0 {
         become_owner(&tasks).map_err(|errno| {
-            let sentence = format!("root cannot become the owner of {}: {errno}", config.tasks.display());
+            let sentence = format!("cannot switch from root to the owner of {}: {errno}", config.tasks.display());
             CliError::new(exit::FAILED, sentence)
         })?;
     }
@@ -52,13 +52,13 @@ fn become_owner(tasks: &Metadata) -> nix::Result<()> {
 
 fn denied(state: &Path) -> String {
     let me = User::from_uid(geteuid()).ok().flatten().map_or_else(|| geteuid().to_string(), |user| user.name);
-    // The folder itself can be looked at by whoever can look into the one that holds it.
+    // Its metadata can be read wherever the parent folder can.
     let Ok(meta) = state.metadata() else {
-        return format!("{me} may not look into {}: ask its owner", state.display());
+        return format!("{me} may not read {}: ask its owner", state.display());
     };
     let owner = name_of_user(meta.uid());
     if meta.permissions().mode() & 0o050 != 0o050 {
-        return format!("{} is open to {owner} only: `sudo -u {owner} pieme …`", state.display());
+        return format!("{} is readable by {owner} only: type `sudo -u {owner} pieme …`", state.display());
     }
     let group = Group::from_gid(Gid::from_raw(meta.gid())).ok().flatten();
     let name = name_of_group(meta.gid());
@@ -68,11 +68,11 @@ fn denied(state: &Path) -> String {
         );
     }
     format!(
-        "{me} is not in the group {name}, which may use this pieme: type `sudo usermod -aG {name} {me}` and log in again"
+        "{me} is not in the group {name}, which may use pieme: type `sudo usermod -aG {name} {me}` and log in again"
     )
 }
 
-/// The daemon's user and group: who owns the state folder, or tasks/ before there is one.
+/// The daemon's user and group: the owner of the state folder, or of tasks/ where there is none yet.
 pub struct DaemonUser {
     uid: u32,
     gid: u32,
@@ -88,7 +88,7 @@ impl DaemonUser {
         name_of_user(self.uid)
     }
 
-    /// What the daemon cannot do in a folder of ours that it needs to: read, write and enter it, and read the files in it.
+    /// Permissions that the daemon lacks on a task folder: to read, write and enter it, and to read its files.
     pub fn problems(&self, folder: &Path) -> Vec<Problem> {
         let inner = folder.join(".state");
         let folders = [folder, &inner].into_iter().filter(|it| it.is_dir());
@@ -103,11 +103,11 @@ impl DaemonUser {
             path.metadata().map_or((String::new(), 0), |it| (name_of_user(it.uid()), it.mode() & 0o7777));
         let group = name_of_group(self.gid);
         let shown = folder.display();
-        let sentence = format!("the daemon ({}) cannot {what}: it is {owner}'s, mode {mode:04o}", self.name());
+        let sentence = format!("the daemon ({}) cannot {what}: owner {owner}, mode {mode:04o}", self.name());
         Problem::new(path, sentence).hint(format!("chgrp -R {group} {shown} && chmod -R g+rwX {shown}"))
     }
 
-    /// As the kernel decides, from the mode alone: with an access list, the mode's group bits are the most that it grants.
+    /// As the kernel decides, from the mode alone. With an access control list, the group bits are the most it grants.
     fn is_allowed(&self, path: &Path, bits: u32) -> bool {
         let Ok(meta) = path.metadata() else { return false };
         if self.uid == geteuid().as_raw() {

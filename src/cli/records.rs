@@ -1,4 +1,4 @@
-//! `pieme records`: the published rows of a task.
+//! `pieme records`: prints the published or quarantined rows of a task.
 
 use crate::config::Config;
 use crate::model::TaskName;
@@ -6,24 +6,28 @@ use crate::show::values;
 
 use super::{VerbResult, exit, nothing_yet, open_reader, output, task_name};
 
-/// The published rows of a task
+/// Print the published rows of a task
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  pieme records hotels\n  pieme records hotels --quarantined      what the last run kept aside\n  pieme records hotels --values           95.00 EUR for “ab 95,00 €”; ? before a text without a value, and below why\n  pieme records hotels --json | jq '.values[].price'"
-)]
+#[command(after_help = "Examples:
+  pieme records hotels
+  pieme records hotels --quarantined      the quarantined rows of the last run
+  pieme records hotels --values           typed values: 95.00 EUR for “ab 95,00 €”
+  pieme records hotels --json | jq '.values[].price'
+
+With --values, `?` marks a text without a value of its column's type; the reasons are listed below.")]
 pub struct Args {
     /// The name of the task
     task: String,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    /// The rows that the last run kept aside, instead of the published ones
+    /// Print the quarantined rows of the last run instead
     #[arg(long)]
     quarantined: bool,
-    /// At most so many rows
+    /// Largest number of rows
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// What the texts mean, where a column has a type, instead of the texts as found
+    /// Print typed values instead of texts, where a column has a type
     #[arg(long, conflicts_with = "json")]
     values: bool,
 }
@@ -39,7 +43,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     let (rows, sentence) = if args.quarantined {
         let run = store.quarantined_run(&name)?;
         let rows = run.map(|run| store.quarantined_rows(run, limit, 0)).transpose()?.flatten();
-        (rows, format!("`{name}` has no rows that were kept aside"))
+        (rows, format!("`{name}` has no quarantined rows"))
     } else {
         (store.published(&name, limit, 0)?, none_published(&name))
     };
@@ -65,5 +69,5 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
 }
 
 pub fn none_published(task: &TaskName) -> String {
-    format!("`{task}` has no published rows yet; `pieme status {task}` says why")
+    format!("`{task}` has no published rows yet; see `pieme status {task}`")
 }

@@ -1,4 +1,4 @@
-//! `pieme repair`: the list of a redesigned page, found again by the last good rows.
+//! `pieme repair`: finds a list again on a redesigned page, using the last good rows.
 
 use std::path::{Path, PathBuf};
 
@@ -8,32 +8,33 @@ use super::extract::read_template;
 use super::learn::{as_json, show, write};
 use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page, truncation_note};
 use crate::learn::repair::repair;
-use crate::model::{Row, Table};
+use crate::model::{Row, Table, counted};
 
-/// Find the list of a redesigned page again, under its old columns
+/// Find a list again on a redesigned page, using the last good rows
 ///
-/// The last good rows say which list it was and which column is which. Exits with 3 when there is nothing to propose.
+/// The last good rows identify the list and its columns, which keep their names. Exits with 3 when no list is found.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme repair --template template.json --records good.json redesigned.html
   pieme repair --template template.json --records good.json redesigned.html --json
-  pieme repair --template template.json --records good.json redesigned.html --pick 1 -o template.json
+  pieme repair --template template.json --records good.json redesigned.html --pick 1 -o new.json
   pieme records hotels --json > good.json     the last good rows of a task")]
 pub struct Args {
     /// The template that no longer fits
     #[arg(long, value_name = "FILE")]
     template: PathBuf,
-    /// The last good rows: {\"records\": [{\"name\": \"…\", …}, …]}
+    /// The last good rows, as `pieme records TASK --json` prints them: {"records": [{"name": "…"}, …]}
     #[arg(long, value_name = "FILE")]
     records: PathBuf,
+    /// The redesigned page
     page: PathBuf,
     /// Print JSON, as `pieme learn` does
     #[arg(long)]
     json: bool,
-    /// Take this candidate, counted from 1
+    /// Use candidate K, counted from 1
     #[arg(long, value_name = "K", requires = "output")]
     pick: Option<usize>,
-    /// Where to write the template with the new shape; the old one stays in it
+    /// File for the template with the new variant; the old variant stays in it
     #[arg(short, long, value_name = "FILE", requires = "pick")]
     output: Option<PathBuf>,
 }
@@ -49,13 +50,16 @@ fn repair_page(args: &Args) -> VerbResult {
     let candidates = repair(&template, &good, &page);
     if let (Some(pick), Some(output)) = (args.pick, &args.output) {
         let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
-            CliError::new(exit::USAGE, format!("there is no candidate {pick}: the page has {}", candidates.len()))
+            CliError::new(
+                exit::USAGE,
+                format!("there is no candidate {pick}: the page has {}", counted(candidates.len(), "candidate")),
+            )
         })?;
         write(output, &picked.template)?;
     }
     if good.rows.is_empty() {
         output::note(
-            "There are no good rows: the columns are known by their names and kinds alone, look at them before you take one.",
+            "There are no good rows: columns were matched by name and kind of value only. Check them before use.",
         );
     }
     if args.json {
@@ -70,12 +74,12 @@ fn repair_page(args: &Args) -> VerbResult {
 
 fn read_records(path: &Path) -> Result<Table, CliError> {
     let complain = |why: String| CliError::new(exit::USAGE, format!("{}: {why}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| complain(format!("cannot be read: {error}")))?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| complain(format!("this is not JSON: {error}")))?;
-    table(&value).ok_or_else(|| complain("rows look like {\"records\": [{\"name\": \"…\"}, …]}".to_owned()))
+    let text = std::fs::read_to_string(path).map_err(|error| complain(format!("cannot read the file: {error}")))?;
+    let value: Value = serde_json::from_str(&text).map_err(|error| complain(format!("not valid JSON: {error}")))?;
+    table(&value).ok_or_else(|| complain("expected rows such as {\"records\": [{\"name\": \"…\"}, …]}".to_owned()))
 }
 
-/// Columns in the order in which they first come.
+/// Columns in the order of their first occurrence.
 fn table(value: &Value) -> Option<Table> {
     let records: Vec<&Map<String, Value>> =
         value.get("records").unwrap_or(value).as_array()?.iter().map(Value::as_object).collect::<Option<_>>()?;

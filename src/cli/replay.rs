@@ -1,4 +1,4 @@
-//! `pieme replay`: saved pages judged in order, as if each were the next run.
+//! `pieme replay`: judges saved pages in order, as if each were the next run.
 
 use std::path::{Path, PathBuf};
 
@@ -12,24 +12,24 @@ use crate::judge::{self, RunObservation, Tally, TemplateOrigin};
 use crate::learn;
 use crate::learn::template::Template;
 use crate::model::task::Expect;
-use crate::model::{Failure, PastRun, RunId, RunStatistics, Verdict};
+use crate::model::{Failure, PastRun, RunId, RunStatistics, Verdict, counted};
 use crate::page::{Tree, charset, signs};
 
 /// Judge saved pages in order, as if each were the next run
 ///
-/// The first page is the one that the template was learned from. Exits with 1 when any page would not be published.
+/// The first page is the one that the template was learned from. Exits with 1 if a page would not be published.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme replay --template template.json monday.html tuesday.html wednesday.html
-  pieme replay --template template.json --json captures/*.html | jq 'select(.outcome != \"published\")'")]
+  pieme replay --template template.json --json *.html | jq 'select(.outcome != \"published\")'")]
 pub struct Args {
-    /// What `pieme learn --pick K -o FILE` wrote
+    /// Template written by `pieme learn --pick K -o FILE`
     #[arg(long, value_name = "FILE")]
     template: PathBuf,
-    /// The pages, the oldest first
+    /// The saved pages, oldest first
     #[arg(required = true, value_name = "PAGE")]
     pages: Vec<PathBuf>,
-    /// Print a JSON line a page
+    /// Print one JSON line per page
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +55,7 @@ fn replay(args: &Args) -> VerbResult {
     Ok(if all_good { exit::DONE } else { exit::FAILED })
 }
 
-/// What a run would see that fetched just this page, or the limit at which it would fail.
+/// The input of the judge for a run that fetched only this page, or the limit at which the run would fail.
 fn judge_input(template: &Template, path: &Path, past: &[PastRun]) -> Result<Result<RunObservation, String>, CliError> {
     let body = read_bytes(path)?;
     let tree = Tree::parse(&charset::decode(&body, None).text);
@@ -94,10 +94,7 @@ fn show(path: &Path, verdict: &Verdict, as_json: bool) {
         }));
     } else {
         let similarity = verdict.similarity.unwrap_or(0.0);
-        let rows = verdict.rows;
-        output::say(format!(
-            "{page}: {outcome} ({cause}), {rows} rows, similarity {similarity:.2}\n  {}",
-            verdict.sentence
-        ));
+        let rows = counted(verdict.rows, "row");
+        output::say(format!("{page}: {outcome} ({cause}), {rows}, similarity {similarity:.2}\n  {}", verdict.sentence));
     }
 }

@@ -1,4 +1,5 @@
-//! Rows that are not published, at a person's word: by the daemon when there is one, otherwise in the store itself.
+//! Applies a person's decision about rows (accept, drop, roll back); through the daemon if one runs, otherwise in the
+//! database.
 
 use std::time::Duration;
 
@@ -13,12 +14,12 @@ use crate::store::{ReviewAction, Store, StoreError};
 
 use super::{CliError, exit, output, refusal};
 
-/// Half a million rows are published in some seconds; a daemon may be busy with others.
+/// Half a million rows are published in some seconds; the daemon may be busy with other tasks.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// One that hangs does not even say how far its runs are.
+/// A daemon that hangs does not answer a progress request within this time.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The verdict of the run that this made; none where there are no such rows, and for dropping.
+/// Returns the verdict of the run that the decision created; none for a drop, or where there are no such rows.
 pub fn resort(config: &Config, name: &TaskName, what: ReviewAction) -> Result<Option<Verdict>, CliError> {
     if !StateLock::is_taken(&config.lock()) {
         let _lock = StateLock::take(&config.lock())?;
@@ -35,19 +36,19 @@ pub fn resort(config: &Config, name: &TaskName, what: ReviewAction) -> Result<Op
     };
     let is_there = control::call_blocking(socket, &ControlRequest::Progress, PROBE_TIMEOUT, drop);
     is_there.map_err(|error| silent(&error))?;
-    let mut answer = Err(silent(&"it hung up"));
+    let mut answer = Err(silent(&"connection closed"));
     control::call_blocking(socket, &ControlRequest::Resort { task: name.clone(), what }, PATIENCE, |reply| {
         answer = match reply {
             ControlReply::Ended(verdict) => Ok(Some(verdict)),
             ControlReply::Done => Ok(None),
-            reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"it answers something else"))),
+            reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"unexpected answer"))),
         };
     })
     .map_err(|error| silent(&error))?;
     answer
 }
 
-/// The rows are published all the same.
+/// Notes that the search index is incomplete; the rows are published.
 pub fn note_unindexed(error: &StoreError) {
-    output::note(format!("pieme: the index of words is behind: {error}; the next run brings it up to date"));
+    output::note(format!("pieme: the search index was not updated: {error}; the next run updates it"));
 }

@@ -1,10 +1,10 @@
-//! `pieme resume`: paused tasks run on their schedule again, from the next time that it names.
+//! `pieme resume`: schedules paused tasks again, from their next scheduled time.
 
 use crate::config::Config;
 
 use super::{VerbResult, pause};
 
-/// Let paused tasks run on their schedule again
+/// Schedule paused tasks again
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme resume hotels\n  pieme resume hotels flats --json")]
 pub struct Args {

@@ -1,4 +1,4 @@
-//! `pieme rollback`: the rows of before, and the template that they came from.
+//! `pieme rollback`: publishes the previous rows again and undoes the last label.
 
 use crate::config::Config;
 use crate::labelling::task;
@@ -8,9 +8,9 @@ use crate::store::ReviewAction;
 use super::resort::resort;
 use super::{CliError, VerbResult, exit, output, run, task_folder, task_name};
 
-/// Publish the rows before those of now again, and undo the last labelling with them
+/// Publish the previous rows again and undo the last label
 ///
-/// The template, columns and labels that the last `pieme label` replaced come back with the rows.
+/// The template, columns and labels that the last `pieme label` replaced are restored.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme rollback hotels\n  pieme rollback hotels --json")]
 pub struct Args {
@@ -27,7 +27,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     let verdict = resort(config, &name, ReviewAction::RollBack)?;
     let UndoReport { relabelled, asks_from_now_on } = task::undo(&folder)?;
     if verdict.is_none() && !relabelled {
-        let sentence = format!("`{name}` has no rows before those of now, and was not labelled anew");
+        let sentence = format!("`{name}` has no previous rows and no label to undo");
         return Err(CliError::new(exit::FAILED, sentence));
     }
     if args.json {
@@ -38,7 +38,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
         output::say(run::in_words(&name, verdict));
     }
     if relabelled {
-        output::say(format!("{name}: template, columns and labels are those of before the last labelling"));
+        output::say(format!("{name}: restored the template, columns and labels from before the last label"));
     }
     if asks_from_now_on {
         output::say(format!(

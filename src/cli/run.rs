@@ -1,4 +1,4 @@
-//! `pieme run`: one run now, by the daemon when there is one, otherwise from here.
+//! `pieme run`: runs a task now; by the daemon if one runs, otherwise in this process.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,23 +19,23 @@ use crate::daemon::runner::{RunOrder, RunResult, Runner};
 use crate::daemon::scratch::ScratchFolder;
 use crate::daemon::spawn::{Spawner, THIS_PROGRAM};
 use crate::daemon::store_handle::StoreHandle;
-use crate::model::{RunId, TaskName, TraceLine, Verdict};
+use crate::model::{RunId, TaskName, TraceLine, Verdict, counted};
 use crate::store::{RunStart, Store, Trigger};
 use crate::tasks::TaskFolder;
 
 use super::resort::note_unindexed;
 use super::{CliError, VerbResult, exit, output, refusal, task_folder, task_name};
 
-/// A run that is over is written down within this.
+/// How long storing the result of a run may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Run a task now and wait for its end
+/// Run a task now and wait for the outcome
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme run hotels\n  pieme run hotels --json && echo published")]
 pub struct Args {
     /// The name of the task
     task: String,
-    /// Print the verdict as one JSON document
+    /// Print the outcome as one JSON document
     #[arg(long)]
     json: bool,
 }
@@ -55,14 +55,14 @@ pub fn in_words(name: &TaskName, verdict: &Verdict) -> String {
     let similarity = verdict.similarity.map(|it| format!(", similarity {it:.2}")).unwrap_or_default();
     let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
     format!(
-        "{name}: {outcome} ({cause}), {} rows{similarity}: {}",
-        verdict.rows,
+        "{name}: {outcome} ({cause}), {}{similarity}: {}",
+        counted(verdict.rows, "row"),
         output::cell(&verdict.sentence, 2_000)
     )
 }
 
-/// Runs the task and shows its trace on stderr while it goes. Mistakes in its folder end it here, daemon or not: a
-/// daemon would run the version before them.
+/// Runs the task and prints its trace on stderr meanwhile. Mistakes in its folder are an error even with a daemon,
+/// which would run the last good version.
 pub fn run_now(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
     let folder = task_folder(config, name)?;
     if StateLock::is_taken(&config.lock()) {
@@ -72,7 +72,7 @@ pub fn run_now(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
     }
 }
 
-/// Runs a folder from here, as it is given.
+/// Runs this task folder in this process.
 pub fn run_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
     runtime()?.block_on(from_here(config, folder))
 }
@@ -82,7 +82,7 @@ fn runtime() -> Result<Runtime, CliError> {
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|error| CliError::new(exit::FAILED, format!("no runtime could be started: {error}")))
+        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the runtime: {error}")))
 }
 
 async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
@@ -102,7 +102,7 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, CliError
     asked.await.map_err(|error| {
         CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", config.socket.display()))
     })?;
-    end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before the run did")))
+    end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before the run; try again")))
 }
 
 async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
@@ -116,12 +116,15 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
     ScratchFolder::sweep(config);
     store.upsert_task(name, folder.task.title.as_deref(), Utc::now())?;
     store.keep_history(&[(name.clone(), folder.task.data.history)])?;
-    // Where other daemons share the store: one more, for as long as this run may take.
+    // In a fleet this process joins as one more daemon, with a lease as long as the run may take.
     let lease = folder.task.limits.timeout.0 + PATIENCE;
     let alone = store.join(&format!("pieme-run-{}", uuid::Uuid::now_v7()), "a person's terminal", lease)?.is_none();
     if !alone && !store.claim(name)? {
         store.leave()?;
-        return Err(CliError::new(exit::TEMPORARY, format!("`{name}` is running on a daemon of the fleet")));
+        return Err(CliError::new(
+            exit::TEMPORARY,
+            format!("`{name}` is running on another daemon of the fleet; try again later"),
+        ));
     }
     let keeper = StoreHandle::start(store).map_err(|error| failed(&error))?;
     let runner = Runner {
@@ -155,13 +158,18 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
         .run(RunOrder { folder: Arc::new(folder), start, next_due: None, listener: Some(listener), stop })
         .await?;
     indexer::index_all(&runner.store).await.unwrap_or_else(|error| note_unindexed(&error));
-    // Nothing is lost when the last lines were not shown.
+    // Only lines for the terminal could be lost.
     let _ = showing.await;
     keeper.call(|store| store.leave()).await?;
     match ended {
         RunResult::Run(end) => Ok(end.verdict),
-        RunResult::SlotTaken => Err(CliError::new(exit::FAILED, "a run asked for by a person has no slot to be taken")),
-        RunResult::NotOurs => Err(CliError::new(exit::TEMPORARY, "a daemon of the fleet has just begun it")),
+        RunResult::SlotTaken => {
+            Err(CliError::new(exit::FAILED, "internal error: a manual run was refused as a scheduled one"))
+        }
+        RunResult::NotOurs => Err(CliError::new(
+            exit::TEMPORARY,
+            "another daemon of the fleet has just started this task; try again later",
+        )),
     }
 }
 

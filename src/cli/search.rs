@@ -1,33 +1,38 @@
-//! `pieme search`: words in all published rows.
+//! `pieme search`: full-text search in all published rows.
 
 use clap::ColorChoice;
 
 use crate::config::Config;
-use crate::model::TaskName;
+use crate::model::{TaskName, counted};
 use crate::show::search_results;
 use crate::store::{Hit, Query, SearchRequest, SearchResults, Snippet};
 
 use super::{CliError, VerbResult, exit, open_reader, output, task_name};
 
-/// Find words in all published rows
+/// Search all published rows
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  pieme search halifax hotel            both words, anywhere in a row\n  pieme search '\"grand hotel\"' bar*      a phrase, and a word that begins with bar\n  pieme search 'hotel -breakfast'        without that word\n  pieme search name:adler price:95       in these columns\n  pieme search adler --task hotels --json | jq '.hits[].record'\n\nAccents, case and punctuation do not count. What the shell would read goes between single quotes."
-)]
+#[command(after_help = "Examples:
+  pieme search halifax hotel             both words, anywhere in a row
+  pieme search '\"grand hotel\"' bar*      a phrase, and a word that starts with bar
+  pieme search 'hotel -breakfast'        rows without the word breakfast
+  pieme search name:adler price:95       in these columns
+  pieme search adler --task hotels --json | jq '.hits[].record'
+
+Accents, case and punctuation do not matter. Quote characters that the shell would interpret.")]
 pub struct Args {
-    /// Words, \"phrases\", begin*, -not, column:word
+    /// Words, "phrases", start*, -not, column:word
     #[arg(required = true)]
     words: Vec<String>,
-    /// Only in this task; may be said several times
+    /// Search only this task; repeatable
     #[arg(long, value_name = "TASK")]
     task: Vec<String>,
-    /// Only in the column of this name
+    /// Search only this column
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
-    /// At most so many rows
+    /// Largest number of rows
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u64,
-    /// Leave out so many of the best
+    /// Skip this many of the best rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
     /// Print one JSON document
@@ -35,7 +40,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Wider names of columns are cut.
+/// Longer column names are cut.
 const NAME_WIDTH: usize = 20;
 const SNIPPET_WIDTH: usize = 200;
 
@@ -55,7 +60,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     Ok(exit::DONE)
 }
 
-/// The cells that matched, under a line that says what they are of.
+/// Prints a heading for the row, then the cells that matched.
 fn show(hit: &Hit, is_styled: bool) {
     let snippets = hit.snippets();
     let first = hit.columns.iter().zip(&hit.row.cells).find_map(|(_, cell)| cell.as_deref()).unwrap_or_default();
@@ -66,7 +71,7 @@ fn show(hit: &Hit, is_styled: bool) {
     }
 }
 
-/// What was found stands out: bold on a terminal, in brackets elsewhere.
+/// Marks the matches: bold on a terminal, in brackets elsewhere.
 fn highlighted(snippet: &Snippet, is_styled: bool) -> String {
     let (before, after) = if is_styled { ("\u{1b}[1m", "\u{1b}[0m") } else { ("[", "]") };
     let part = |from: usize, to: usize| {
@@ -85,18 +90,18 @@ fn summary(answer: &SearchResults, wanted: &SearchRequest) -> String {
     let SearchResults { hits, total, is_total_capped: is_more, unindexed_rows: behind } = answer;
     let shown = hits.len() as u64;
     let mut sentence = match (shown, total) {
-        (0, 0) => "nothing found".to_owned(),
-        (0, _) => format!("{total} found, none beyond --offset {}", wanted.offset),
+        (0, 0) => "No rows found".to_owned(),
+        (0, _) => format!("{} found, none beyond --offset {}", counted(*total, "row"), wanted.offset),
         _ => {
             let more = if *is_more { "more than " } else { "" };
-            format!("{} to {} of {more}{total}", wanted.offset + 1, wanted.offset + shown)
+            format!("Rows {} to {} of {more}{total}", wanted.offset + 1, wanted.offset + shown)
         }
     };
     if shown > 0 && (*is_more || wanted.offset + shown < *total) {
         sentence += &format!("; --offset {} for more", wanted.offset + shown);
     }
     if *behind > 0 {
-        sentence += &format!("; {behind} rows of tasks published lately may not be in the index yet");
+        sentence += &format!("; {} published recently may not be in the index yet", counted(*behind, "row"));
     }
     sentence
 }

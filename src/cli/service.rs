@@ -1,4 +1,4 @@
-//! `pieme-daemon`: what the service's own command line means.
+//! The command line of `pieme-daemon`: loads the configuration, starts the log and runs the daemon.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,21 +12,23 @@ use crate::web;
 
 use super::{CliError, VerbResult, exit, exit_code};
 
-/// The name under which the program is the service.
+/// The program runs as the service when it is called by this name.
 pub const DAEMON_NAME: &str = "pieme-daemon";
 
 const NOTES: &str = "\
-Signals: SIGHUP looks through tasks/ again; SIGTERM takes no new work, lets the runs finish for stop_grace, then ends them.
-The log goes to the terminal, the journal or, as JSON lines, anywhere else; RUST_LOG=debug shows every step of every run.
+Signals: SIGHUP rescans tasks/. SIGTERM stops scheduling, waits for running tasks up to stop_grace,
+then ends them.
+The log goes to the terminal, to the journal or, as JSON lines, to stderr. RUST_LOG=debug logs
+every step of every run.
 
 Example:
   pieme-daemon --config config.toml";
 
-/// Keeps the tables of the tasks in tasks/ fresh
+/// The service: schedules tasks, starts runs, publishes rows and sends alerts
 #[derive(Parser)]
 #[command(name = "pieme-daemon", version, after_help = NOTES)]
 struct Args {
-    /// The configuration; default: $PIEME_CONFIG, ./config.toml, /etc/pieme/config.toml
+    /// Configuration file; default: $PIEME_CONFIG, ./config.toml, /etc/pieme/config.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -42,14 +44,15 @@ pub fn main() -> ExitCode {
 
 fn run(args: Args) -> VerbResult {
     let config = Config::find(args.config.as_deref())?;
-    log::start(config.log.format).map_err(|error| CliError::new(exit::FAILED, format!("the log: {error}")))?;
+    log::start(config.log.format)
+        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the log: {error}")))?;
     if let Some(note) = Config::shadowed_file_note(args.config.as_deref()) {
         tracing::warn!("{note}");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| CliError::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the runtime: {error}")))?;
     runtime.block_on(daemon::run(config, PathBuf::from(THIS_PROGRAM), web::open)).map_err(|error| {
         let code = match &error {
             DaemonError::Lock(_) | DaemonError::StateMoved(_) => exit::TEMPORARY,

@@ -1,10 +1,10 @@
-//! `--since`: how far back, as a person says it.
+//! Parses `--since`: a duration before now, a date, or a timestamp.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use crate::model::TimeSpan;
 
-/// A length of time before now, a day, or an instant.
+/// A duration before now, or a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {
     Ago(TimeSpan),

@@ -1,7 +1,7 @@
-//! `pieme status`: how every task stands, worst first. Works with the daemon down.
+//! `pieme status`: shows the state of every task, worst first. Works without a running daemon.
 
-mod details;
 mod check;
+mod details;
 mod table;
 mod watch;
 
@@ -27,36 +27,38 @@ Examples:
   pieme status --state quarantined,failed
   pieme status --tag hotels --watch 5
   pieme status --json | jq '.tasks[].state'
-  pieme status --check                       for Nagios, Icinga and their like
+  pieme status --check                       for Nagios, Icinga and similar
 
---check prints one line with figures and exits as monitoring plug-ins do:
-  0 OK        ok, changed, running; also queued, never, paused, and empty where the page says that there is nothing
-  1 WARNING   overdue, empty (unexpected), needs-label of a task that is new or published all the same
-  2 CRITICAL  crash, config, login, blocked, failed, quarantined, needs-label of a task whose published rows grow old;
+--check prints one line with performance data and exits as monitoring plug-ins do:
+  0 OK        ok, changed, running, queued, never, paused; empty, if the page says so
+  1 WARNING   overdue; empty (unexpected); needs-label, if the task is new or still publishes
+  2 CRITICAL  crash, config, login, blocked, failed, quarantined;
+              needs-label, if the published rows are getting old;
               a run long past its limits.timeout (crash);
-              and the daemon is not running, whatever the tasks' states: nothing is fetched
-  3 UNKNOWN   the configuration or the store cannot be read, no daemon ever ran, or there is no such task";
+              the daemon is not running, whatever the states of the tasks
+  3 UNKNOWN   the configuration or the database cannot be read, no daemon has ever run,
+              or there is no such task";
 
-/// How every task stands, worst first, and what to type next
+/// Show the state of every task, worst first, and the command to type next
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub struct Args {
-    /// Only this task, in full
+    /// Show only this task, in full
     task: Option<String>,
-    /// Only tasks in these states
+    /// Show only tasks in these states
     #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = states())]
     state: Vec<State>,
-    /// Only tasks with one of these tags (`tags` in task.toml)
+    /// Show only tasks with one of these tags (`tags` in task.toml)
     #[arg(long, value_name = "TAG", value_delimiter = ',')]
     tag: Vec<String>,
-    /// One line and an exit code for monitoring
+    /// Print one line and exit with a code for monitoring
     #[arg(long, conflicts_with_all = ["json", "watch"])]
     check: bool,
-    /// Again and again, every 2 seconds or as many as are given
+    /// Repeat every 2 seconds, or every SECONDS
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
           value_parser = clap::value_parser!(u32).range(1..=86_400))]
     watch: Option<u32>,
-    /// Colours; auto: on a terminal, unless NO_COLOR is set
+    /// Use colours; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
     color: ColorChoice,
     /// Print one JSON document
@@ -69,17 +71,17 @@ fn states() -> impl TypedValueParser<Value = State> {
     words.map(|word| State::from_word(&word).expect("only words of states are possible"))
 }
 
-/// What was asked for, looked at once.
+/// The requested tasks at one time.
 struct StatusReport {
-    /// A daemon has run here, now or before.
+    /// Whether a daemon has ever run here.
     is_known: bool,
-    /// Alerts that did not arrive.
+    /// Number of alerts that were not delivered.
     undelivered: u64,
     daemon_runs: bool,
-    /// Why it runs nothing: its store is not there.
+    /// Why the daemon runs nothing: its database cannot be reached.
     waits_for: Option<String>,
     lines: Vec<StatusLine>,
-    /// The task that was asked for by name.
+    /// The task that was named on the command line.
     only: Option<TaskName>,
 }
 
@@ -99,10 +101,10 @@ pub fn run(path: Option<&Path>, args: Args) -> u8 {
     }))
 }
 
-/// What the command prints at one time.
+/// Output of one round.
 struct StatusOutput {
     text: String,
-    /// That the daemon is down, or that alerts did not arrive.
+    /// Notes about the daemon and about undelivered alerts.
     note: Option<String>,
 }
 
@@ -121,16 +123,16 @@ fn show(config: &Config, args: &Args) -> Result<StatusOutput, CliError> {
     let text = match (&look.only, &look.lines[..]) {
         (Some(_), [line]) => details::text(config, line, styled)?,
         (_, []) if args.state.is_empty() && args.tag.is_empty() => no_tasks(config),
-        (_, []) => "No task is so.".to_owned(),
+        (_, []) => "No task matches.".to_owned(),
         (_, lines) => table::text(lines, Utc::now(), styled),
     };
     let unheard = match look.undelivered {
         0 => None,
-        1 => Some("An alert could not be delivered: pieme alert list".to_owned()),
-        many => Some(format!("{many} alerts could not be delivered: pieme alert list")),
+        1 => Some("1 alert could not be delivered: see `pieme alert list`".to_owned()),
+        many => Some(format!("{many} alerts could not be delivered: see `pieme alert list`")),
     };
     let waits =
-        look.waits_for.map(|reason| format!("The daemon waits for the store, and nothing is fetched: {reason}"));
+        look.waits_for.map(|reason| format!("The daemon waits for the database, and nothing is fetched: {reason}"));
     let down = (!look.daemon_runs).then(|| daemon_is_down(config));
     let notes: Vec<String> = down.into_iter().chain(waits).chain(unheard).collect();
     Ok(StatusOutput { text, note: (!notes.is_empty()).then(|| notes.join("\n")) })
@@ -158,7 +160,7 @@ fn read_status(config: &Config, args: &Args) -> Result<StatusReport, CliError> {
     Ok(StatusReport { is_known, undelivered, daemon_runs, waits_for, lines, only })
 }
 
-/// A store that cannot be read, and what its daemon does about it.
+/// The error for a database that cannot be read; says whether the daemon waits for it.
 fn unreadable_store(config: &Config, daemon_runs: bool, error: StoreError) -> CliError {
     let waits = daemon_runs && task_status::daemon_waits_for(config).is_some();
     let complaint = CliError::from(error);
@@ -170,7 +172,7 @@ fn unreadable_store(config: &Config, daemon_runs: bool, error: StoreError) -> Cl
 
 fn no_tasks(config: &Config) -> String {
     format!(
-        "No tasks yet. Make a folder with a task.toml that holds one line, url = \"https://…\", in {}.",
+        "No tasks yet. Create one with `pieme add URL`, or a folder in {} with a task.toml: url = \"https://…\"",
         config.tasks.display()
     )
 }
@@ -193,13 +195,13 @@ fn lines_now(config: &Config) -> Result<Vec<StatusLine>, StoreError> {
     Ok(task_status::all(config, stored.rows, true, false, Utc::now()).0)
 }
 
-/// Every task with its state, for `pieme demo`. A run under way is no news.
+/// The state of every task, for `pieme demo`; running tasks are left out, since they will change again.
 pub fn states_now(config: &Config) -> Result<Vec<(TaskName, State)>, CliError> {
     let lines = lines_now(config)?;
     Ok(lines.into_iter().filter(|line| line.state != State::Running).map(|line| (line.task, line.state)).collect())
 }
 
-/// At least so many tasks have ended a run.
+/// Whether there are at least `tasks` tasks and all have finished a run.
 pub fn all_have_run(config: &Config, tasks: usize) -> bool {
     lines_now(config).is_ok_and(|lines| lines.len() >= tasks && lines.iter().all(|line| line.last_run.is_some()))
 }

@@ -1,4 +1,4 @@
-//! `pieme step`: a task's robot, one step at a time, back and forth.
+//! `pieme step`: runs a task's robot one step at a time, forward and back.
 
 mod commands;
 mod show;
@@ -18,31 +18,31 @@ use crate::tasks::{ScriptText, TaskFolder, TemplateText};
 
 use super::{CliError, VerbResult, exit, output, task_folder, task_name};
 
-/// Run a task's robot one step at a time, back and forth, and look at the page between two steps
+/// Run a robot one step at a time, forward and back
 ///
-/// Nothing is published and nothing is kept: the session of the last run is used and left as it is. Every step has the whole time
-/// of a run; all other limits hold as in a run.
+/// Nothing is published or stored. The session (cookies) of the last run is used and not changed. The time limit of a
+/// run applies to each step; all other limits apply as in a run.
 #[derive(clap::Args)]
 #[command(after_help = "At the prompt:
-  Enter  the next step          b  back: page, variables and cookies as they were before
-  r      run the rest           p  the page's text   l  its links   f  its forms   v  variables
+  Enter  next step              b  back: restores page, variables and cookies
+  r      run the rest           p  text of the page   l  links   f  forms   v  variables
   w FILE write the page         q  quit
 
 Examples:
   pieme step hotels
-  pieme step hotels --until 4               does three steps, then asks
-  pieme step hotels --json | jq .page.url   all steps, a line of JSON each
+  pieme step hotels --until 4               runs three steps, then asks
+  pieme step hotels --json | jq .page.url   all steps, one line of JSON each
   pieme step hotels --json --until 4")]
 pub struct Args {
     /// The name of the task
     task: String,
-    /// Do the steps before this one without asking
+    /// Run the steps before step N without asking
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     until: Option<u32>,
     /// Keep the session (cookies) for the next run
     #[arg(long)]
     keep_session: bool,
-    /// Ask nothing: do all steps and print a line of JSON for each
+    /// Ask nothing: run all steps and print one line of JSON each
     #[arg(long)]
     json: bool,
 }
@@ -71,10 +71,10 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| CliError::new(exit::FAILED, format!("no runtime could be started: {error}")))?;
+        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the runtime: {error}")))?;
     let text = ScriptText::of(&folder);
     let mut walk = TerminalWalk { walk: stepwise::SteppedWalk::new(stepper, seen), text, runtime };
-    // The person counts from 1, and the step said is not done any more.
+    // Steps are counted from 1, and step N itself is not run.
     let until = args.until.map(|until| until as usize - 1);
     if args.json {
         while walk.stepper.steps_done() < until.unwrap_or(usize::MAX) && walk.json() {}
@@ -87,7 +87,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
         && let Some(json) = walk.stepper.cookies()
     {
         tasks::write_cookies(&folder.dir, &json).map_err(|error| failed(&error))?;
-        output::note("the session is kept for the next run");
+        output::note("The session was stored for the next run.");
     }
     match walk.error.take().filter(|_| args.json) {
         Some(trouble) => Ok(exit::code_of(&Verdict::failed(trouble.cause, trouble.sentence))),
@@ -107,7 +107,7 @@ fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, S
             let file = config.secrets.join(&name);
             CliError::new(
                 exit::CONFIG,
-                format!("the secret `{name}` is not there: put it into {} (mode 0600)", file.display()),
+                format!("the secret `{name}` is missing: write it into {} (mode 0600)", file.display()),
             )
         };
         found.insert(name.clone(), value.ok_or_else(missing)?);
@@ -115,7 +115,7 @@ fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, S
     Ok(found)
 }
 
-/// The walk, and what the terminal needs for it.
+/// The stepped walk with the script's text and a runtime.
 struct TerminalWalk<'a> {
     walk: stepwise::SteppedWalk<'a>,
     text: ScriptText,
@@ -137,12 +137,12 @@ impl DerefMut for TerminalWalk<'_> {
 }
 
 impl TerminalWalk<'_> {
-    /// Does the next step; false when there is none or it failed.
+    /// Runs the next step; false when there is none or it failed.
     fn advance(&mut self) -> bool {
         self.runtime.block_on(self.walk.advance())
     }
 
-    /// Does the next step and shows what it did.
+    /// Runs the next step and prints what it did; false at the end or after a failure.
     fn step(&mut self) -> bool {
         let index = self.stepper.steps_done();
         let went_well = self.advance();
@@ -152,7 +152,7 @@ impl TerminalWalk<'_> {
         went_well && self.stepper.steps_done() < self.stepper.steps().len()
     }
 
-    /// The same as a line of JSON.
+    /// As [`TerminalWalk::step`], printing a line of JSON.
     fn json(&mut self) -> bool {
         let index = self.stepper.steps_done();
         let went_well = self.advance();
@@ -164,7 +164,7 @@ impl TerminalWalk<'_> {
         went_well && self.stepper.steps_done() < self.stepper.steps().len()
     }
 
-    /// The step as it stands in robot.toml.
+    /// The step as written in robot.toml.
     fn source(&self, index: usize) -> String {
         let step = &self.stepper.steps()[index];
         if self.stepper.is_implied(index) {

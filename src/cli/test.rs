@@ -1,4 +1,5 @@
-//! `pieme test`: a task's samples read again with the template of now. No network, no database.
+//! `pieme test`: extracts the samples of tasks with the current templates and compares the rows. No network, no
+//! database.
 
 mod compare;
 mod show;
@@ -16,29 +17,29 @@ use crate::page::{Tree, charset};
 use crate::tasks;
 use crate::tasks::{Problem, Sample, TEMPLATE_FILE, TaskFolder, TaskRegistry};
 
-use self::compare::{TableDifference, compare};
 use super::{CliError, VerbResult, exit, output, task_name};
+use compare::{TableDifference, compare};
 
-/// Read the pages that templates were learned from again, offline, and compare the rows with those expected
+/// Extract the saved sample pages again, offline, and compare the rows
 ///
-/// The samples of a task are written when a person says yes to its list (`pieme label`). A template that was learned anew,
-/// mended or edited must still read them as before.
+/// A sample is a page with the rows expected on it; `pieme label` writes one each time a list is confirmed. A template
+/// that was learned again, repaired or edited must still extract these rows.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   pieme test                    all tasks
   pieme test hotels --all       every difference, not just the first few
-  pieme test hotels --update    the rows of now are right: expect them from now on
+  pieme test hotels --update    expect the current rows from now on
   pieme test --json | jq '.tasks[] | select(.same | not)'
 
-Exit codes: 0 all the same; 1 differences; 3 there is no sample to read: `pieme label TASK` makes one; 78 a folder or
-template cannot be read.")]
+Exit codes: 0 no differences; 1 differences; 3 there is no sample: `pieme label TASK` writes one;
+78 mistake in a task folder or template.")]
 pub struct Args {
     /// Only this task
     task: Option<String>,
     /// Show every difference
     #[arg(long)]
     all: bool,
-    /// Expect the rows of now from now on
+    /// Expect the current rows from now on
     #[arg(long)]
     update: bool,
     /// Print one JSON document
@@ -46,7 +47,7 @@ pub struct Args {
     json: bool,
 }
 
-/// What came of a task's samples.
+/// The results for one task.
 #[derive(Serialize)]
 struct TaskTestReport {
     task: TaskName,
@@ -55,7 +56,7 @@ struct TaskTestReport {
     /// Why there is nothing to compare, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// The folder, its template or its samples cannot be read.
+    /// Why the folder, its template or its samples cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
@@ -71,9 +72,9 @@ struct SampleReport {
     expected_rows: usize,
     #[serde(flatten)]
     difference: TableDifference,
-    /// The rows of now are the expected ones from now on.
+    /// Whether the expected rows were replaced by the current ones.
     updated: bool,
-    /// Why not all rows of the page can be read.
+    /// The limit that cut the page or the list off.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
 }
@@ -91,7 +92,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     if args.json {
         output::json(&serde_json::json!({ "same": tested.iter().all(|it| it.same), "tasks": tested }));
     } else if tested.is_empty() {
-        output::say(format!("no tasks in {}", config.tasks.display()));
+        output::say(format!("No tasks in {}.", config.tasks.display()));
     }
     Ok(code(&tested))
 }
@@ -139,8 +140,8 @@ fn test(name: &TaskName, folder: ReadFolder, update: bool) -> Result<TaskTestRep
         Err(problem) => return Ok(TaskTestReport { same: false, problem: Some(problem.to_string()), ..tested }),
     };
     tested.note = match (&template, &samples[..]) {
-        (None, _) => Some(format!("nothing was learned yet; pieme run {name}, then pieme label {name}")),
-        (Some(_), []) => Some(format!("no samples yet; say yes to its list, and the page is kept: pieme label {name}")),
+        (None, _) => Some(format!("no template yet; type `pieme run {name}`, then `pieme label {name}`")),
+        (Some(_), []) => Some(format!("no samples yet; confirm the list with `pieme label {name}` to keep one")),
         (Some(_), [..]) => None,
     };
     for sample in &samples {
@@ -157,7 +158,7 @@ fn template_and_samples(folder: &TaskFolder) -> Result<(Option<Template>, Vec<Sa
     Ok((template.map_err(unsound)?, tasks::read_samples(&folder.dir)?))
 }
 
-/// Reads a sample as a run would read its page.
+/// Extracts a sample as a run would extract the page.
 fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: bool) -> Result<SampleReport, CliError> {
     let charset = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto");
     let page = Tree::parse(&charset::decode(&sample.body, charset).text);
@@ -182,7 +183,7 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
         updated: false,
         limit,
     };
-    // A page that is no longer read at all is nothing to expect.
+    // A page without rows, or unlike its template, is no good expectation.
     if update
         && compared.limit.is_none()
         && !compared.difference.is_none()
@@ -197,5 +198,5 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
 
 fn update_expected(dir: &Path, sample: &Sample, found: &Table) -> Result<(), CliError> {
     let written = tasks::write_sample(dir, sample.index, &sample.body, found);
-    written.map_err(|error| CliError::new(exit::FAILED, format!("the sample was not updated: {error}")))
+    written.map_err(|error| CliError::new(exit::FAILED, format!("cannot update the sample: {error}")))
 }

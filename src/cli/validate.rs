@@ -1,15 +1,16 @@
-//! `pieme validate`: are the task folders sound?
+//! `pieme validate`: checks task folders and lists every mistake.
 
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::model::counted;
 use crate::tasks;
 use crate::tasks::{Problem, TaskRegistry};
 
 use super::permissions::DaemonUser;
 use super::{CliError, VerbResult, exit, output, task_name};
 
-/// Check task folders: every mistake with file, line and a hint
+/// Check task folders: every mistake with file, line and hint
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme validate\n  pieme validate hotels")]
 pub struct Args {
@@ -24,10 +25,10 @@ pub struct Args {
 struct FolderFinding {
     task: String,
     ok: bool,
-    /// The first mistake, under keys of its own.
+    /// The first mistake, its fields flattened into this object.
     #[serde(flatten)]
     first: Option<Problem>,
-    /// All of them, in the order of files and lines.
+    /// All mistakes, by file and line.
     problems: Vec<Problem>,
     notes: Vec<String>,
 }
@@ -59,7 +60,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     } else {
         findings.iter().for_each(print);
         if findings.is_empty() {
-            output::say(format!("no tasks in {}", config.tasks.display()));
+            output::say(format!("No tasks in {}.", config.tasks.display()));
         }
     }
     Ok(if sound { exit::DONE } else { exit::CONFIG })
@@ -77,9 +78,8 @@ fn refused(problem: &Problem) -> FolderFinding {
 fn print(finding: &FolderFinding) {
     let task = output::cell(&finding.task, 80);
     match finding.problems.len() {
-        0 => output::say(format!("{task}: sound")),
-        1 => output::say(format!("{task}: not sound")),
-        many => output::say(format!("{task}: not sound, {many} mistakes")),
+        0 => output::say(format!("{task}: ok")),
+        mistakes => output::say(format!("{task}: {}", counted(mistakes, "mistake"))),
     }
     for problem in &finding.problems {
         output::say(format!("{problem}\n"));

@@ -1,4 +1,4 @@
-//! `pieme web`: the dashboard's password.
+//! `pieme web password`: sets the password of the dashboard.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -11,7 +11,7 @@ use crate::web::password::{self, PasswordError};
 
 use super::{CliError, VerbResult, exit, output};
 
-/// The dashboard: set its password
+/// Set the password of the dashboard
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -23,13 +23,14 @@ enum WebVerb {
     Password(SetPasswordArgs),
 }
 
-/// Set the dashboard's password; whoever is logged in is logged out
+/// Set the password of the dashboard; all sessions are logged out
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  pieme web password                       asks twice, without showing it
-  pieme web password < password.txt        the first line of a file
+  pieme web password                       asks twice, without echo
+  pieme web password < password.txt        reads the first line of a file
 
-Only what it is compared with (argon2id) is kept, in state/web-password with mode 0600. A running daemon takes the new one at once.")]
+Only a hash (argon2id) is stored, in state/web-password with mode 0600. A running daemon uses the
+new password at once.")]
 struct SetPasswordArgs {
     /// Print one JSON document
     #[arg(long)]
@@ -43,11 +44,11 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
 }
 
 fn set(config: &Config, args: &SetPasswordArgs) -> VerbResult {
-    let unread = |error: io::Error| CliError::new(exit::USAGE, format!("no password could be read: {error}"));
+    let unread = |error: io::Error| CliError::new(exit::USAGE, format!("cannot read the password: {error}"));
     let password = if io::stdin().is_terminal() {
         let password = ask("Password: ").map_err(unread)?;
-        if password != ask("Once more: ").map_err(unread)? {
-            return Err(CliError::new(exit::USAGE, "the two are not the same; nothing was changed"));
+        if password != ask("Repeat password: ").map_err(unread)? {
+            return Err(CliError::new(exit::USAGE, "the passwords differ; nothing was changed"));
         }
         password
     } else {
@@ -55,23 +56,23 @@ fn set(config: &Config, args: &SetPasswordArgs) -> VerbResult {
     };
     password::set(config, &password).map_err(|error| match error {
         PasswordError::Length => CliError::new(exit::USAGE, format!("{error}; nothing was changed")),
-        other => CliError::new(exit::FAILED, format!("the password was not set: {other}")),
+        other => CliError::new(exit::FAILED, format!("cannot set the password: {other}")),
     })?;
     if args.json {
         output::json(&json!({ "file": config.web.password, "web": config.web.at }));
     } else {
-        output::say(format!("The password is set. The dashboard is at {} while the daemon runs.", address(config)));
+        output::say(format!("The password is set. While the daemon runs, the dashboard is at {}", address(config)));
     }
     Ok(exit::DONE)
 }
 
-/// Where the daemon says that it is, or will be.
+/// Address that the running daemon wrote, or else the configured one.
 fn address(config: &Config) -> String {
     let told = std::fs::read_to_string(config.state.join(ADDRESS_FILE)).ok();
     told.map_or_else(|| format!("http://{}/", config.web.at), |url| url.trim().to_owned())
 }
 
-/// What is typed is not shown.
+/// Asks without echo.
 fn ask(question: &str) -> io::Result<String> {
     let mut stderr = io::stderr();
     write!(stderr, "{question}")?;

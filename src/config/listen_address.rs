@@ -1,4 +1,4 @@
-//! Where something is served: an address, a socket in the file system, or nowhere.
+//! The listen address of a server: a TCP address, a Unix socket, or off.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ const UNIX: &str = "unix:";
 pub enum ListenAddress {
     Off,
     Tcp(SocketAddr),
-    /// Whoever may open the socket may ask: its mode is 0660.
+    /// The socket's mode is 0660: the owner and the group may connect.
     Unix(PathBuf),
 }
 
@@ -56,7 +56,7 @@ impl FromStr for ListenAddress {
             return Ok(ListenAddress::Unix(PathBuf::from(path)));
         }
         let hint = "write \"127.0.0.1:8642\", \"unix:state/web.sock\" or \"off\"";
-        text.parse().map(ListenAddress::Tcp).map_err(|_| format!("`{text}` is no place to listen at; {hint}"))
+        text.parse().map(ListenAddress::Tcp).map_err(|_| format!("`{text}` is not an address to listen on; {hint}"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Secrets: looked up by name when a run needs them, never kept here, never part of an error's text.
+//! Looks up secrets by name when a run needs them. They are never kept here and never part of an error message.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -14,45 +14,45 @@ use crate::model::{Script, Task};
 use crate::tasks::FileError;
 use crate::tasks::folder::Folder;
 
-/// A key file is some 4 kB; a secret beyond this is a mistake.
+/// A key file has about 4 kB; a larger secret is a mistake.
 const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 const CREDENTIALS_VARIABLE: &str = "CREDENTIALS_DIRECTORY";
-/// Where the service has its credentials: who acts as its user (root, through `sudo pieme …`) can read them there.
+/// The credentials of the service, readable by its user and by root (`sudo pieme …`).
 const SERVICE_CREDENTIALS: &str = "/run/credentials/pieme-daemon.service";
 const VARIABLE_PREFIX: &str = "PIEME_SECRET_";
 
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    #[error("`{0}` cannot be a secret's name: use letters, digits, `.`, `_` and `-`, and start with a letter or digit")]
+    #[error("`{0}` is not a valid name for a secret: use letters, digits, `.`, `_`, `-`; start with a letter or digit")]
     Name(String),
-    #[error("the secret `{name}` cannot be used: {source}")]
+    #[error("the secret `{name}` cannot be read: {source}")]
     File { name: String, source: FileError },
     #[error("the secret `{0}` is not UTF-8 text")]
     NotText(String),
-    #[error("the secret `{name}` is not there: put it into {} (mode 0600){}", file.display(), then_restart())]
+    #[error("the secret `{name}` is missing: put it into {} (mode 0600){}", file.display(), then_restart())]
     Missing { name: String, file: PathBuf },
 }
 
-/// systemd copies the secrets when it starts the service.
+/// Under systemd a restart is needed: the secrets are copied when the service starts.
 fn then_restart() -> &'static str {
     if env::var_os(CREDENTIALS_VARIABLE).is_some() { ", then `sudo systemctl restart pieme-daemon`" } else { "" }
 }
 
 impl SecretError {
-    /// The secret may be there: we have no descriptor or no memory left to read it.
+    /// Whether the secret could not be read because descriptors or memory ran out.
     pub fn is_shortage(&self) -> bool {
         matches!(self, SecretError::File { source, .. } if source.is_shortage())
     }
 
-    /// We may not look.
+    /// Whether this process has no permission to read it.
     pub fn is_denied(&self) -> bool {
         let SecretError::File { source: FileError::Io { source, .. }, .. } = self else { return false };
         source.kind() == ErrorKind::PermissionDenied
     }
 }
 
-/// All of these secrets, or the first that cannot be had.
+/// All of these secrets, or the error of the first that cannot be read.
 pub fn lookup_all(config: &Config, names: &BTreeSet<String>) -> Result<BTreeMap<String, String>, SecretError> {
     let missing = |name: &String| SecretError::Missing { name: name.clone(), file: config.secrets.join(name) };
     let found = |name: &String| Ok((name.clone(), lookup(config, name)?.ok_or_else(|| missing(name))?));
@@ -65,21 +65,21 @@ pub fn lookup(config: &Config, name: &str) -> Result<Option<String>, SecretError
     lookup_at(&config.secrets, name)
 }
 
-/// The same before there is a config, by the folder with the secrets.
+/// As [`lookup`], before there is a config, from the folder with the secrets.
 pub(super) fn lookup_at(secrets: &Path, name: &str) -> Result<Option<String>, SecretError> {
     lookup_in(secrets, &|variable| env::var_os(variable), name)
 }
 
-/// When a file with one of these secrets was last changed; `None` where none of them is a file.
+/// When one of these secrets' files was last changed; `None` if none of them is a file.
 pub fn changed_at(config: &Config, names: &BTreeSet<String>) -> Option<SystemTime> {
     let changed = |name: &String| config.secrets.join(name).symlink_metadata().and_then(|meta| meta.modified()).ok();
     names.iter().filter_map(changed).max()
 }
 
-/// The names of all secrets that a run needs: those in its script, wherever they stand, and those in its proxy's address.
+/// The names of all secrets that a run needs: those anywhere in its script, and those in its proxy's address.
 pub fn names(task: &Task, script: &Script) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = task.fetch.proxy.iter().flat_map(|proxy| names_in_text(proxy)).collect();
-    // As JSON, so that a new step or a new key cannot be forgotten here.
+    // Via JSON, so that new steps and keys are covered automatically.
     if let Ok(value) = serde_json::to_value(script) {
         collect(&value, &mut names);
     }
@@ -95,7 +95,7 @@ fn collect(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The names in `${secret:NAME}`s of a text.
+/// The names of the `${secret:NAME}` references in a text.
 pub(super) fn names_in_text(text: &str) -> impl Iterator<Item = String> {
     text.split("${secret:").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned())
 }
@@ -111,7 +111,7 @@ fn lookup_in(
     let of_service = || Path::new(SERVICE_CREDENTIALS).read_dir().is_ok().then(|| SERVICE_CREDENTIALS.into());
     let credentials = variable(CREDENTIALS_VARIABLE).or_else(of_service);
     if let Some(credentials) = &credentials {
-        // systemd guards its directory itself, with modes and lists that differ from ours.
+        // systemd protects its directory itself, with modes and ACLs that differ from ours.
         for file in [name.to_owned(), format!("secrets_{name}")] {
             if let Some(bytes) = in_folder(Path::new(credentials), name, |folder| folder.read(&file, MAX_SECRET_BYTES))?
             {
@@ -122,7 +122,7 @@ fn lookup_in(
     match in_folder(secrets, name, |folder| folder.read_private(name, MAX_SECRET_BYTES)) {
         Ok(Some(bytes)) => return as_text(name, bytes).map(Some),
         Ok(None) => {}
-        // The unit hides the folder from the service, which has copies of what was in it when it started.
+        // The unit hides the folder from the service, which has the copies made at its start.
         Err(error) if credentials.is_some() && error.is_denied() => {}
         Err(error) => return Err(error),
     }
@@ -147,7 +147,7 @@ fn in_folder(
     }
 }
 
-/// Without the line's end that editors leave.
+/// Without the final line break that editors write.
 fn as_text(name: &str, bytes: Vec<u8>) -> Result<String, SecretError> {
     let mut text = String::from_utf8(bytes).map_err(|_| SecretError::NotText(name.to_owned()))?;
     text.truncate(text.trim_end_matches(['\r', '\n']).len());

@@ -1,18 +1,18 @@
-//! Where the rows are kept, as a person writes it: in config.toml, or behind a command.
+//! Parses the store's address, from config.toml or from a command line.
 
 use std::path::Path;
 
 use super::secrets::{self, SecretError};
 use crate::model::{AddressError, PostgresAddress, StoreAddress};
 
-/// Why a text names no store.
+/// Why a text is not the address of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreTextError {
-    #[error("a store at {0}:// is not known; it is a file of SQLite or a PostgreSQL database")]
+    #[error("unknown store {0}://; the store is an SQLite file or a PostgreSQL database")]
     Scheme(String),
     #[error("{0}")]
     Secret(#[from] SecretError),
-    #[error("a password does not stand in config.toml")]
+    #[error("a password must not be written in config.toml")]
     Password,
     #[error("{0}")]
     Address(AddressError),
@@ -25,15 +25,15 @@ impl StoreTextError {
                 Some("write store = \"state/pieme.db\" or store = \"postgres://user@host/database\"")
             }
             StoreTextError::Secret(_) => None,
-            StoreTextError::Password => {
-                Some("write postgres://user:${secret:db}@host/database and put it into the file secrets/db (mode 0600)")
-            }
-            StoreTextError::Address(_) => Some("it looks like postgres://user@host/database"),
+            StoreTextError::Password => Some(
+                "write postgres://user:${secret:db}@host/database and put the password into secrets/db (mode 0600)",
+            ),
+            StoreTextError::Address(_) => Some("write postgres://user@host/database"),
         }
     }
 }
 
-/// Reads a path, which is beside `folder`, or an address of PostgreSQL, with the secrets that it names.
+/// Parses a path relative to `folder`, or a PostgreSQL address, and fills in its secrets.
 pub fn read(text: &str, folder: &Path, secrets: &Path) -> Result<StoreAddress, StoreTextError> {
     if StoreAddress::is_postgres(text) {
         return Ok(StoreAddress::Postgres(postgres(text, secrets)?));

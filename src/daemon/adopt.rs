@@ -1,5 +1,6 @@
-//! Folders that the daemon may not write: `cp` keeps the modes of what it copies, and a moved folder its owner. The daemon cannot
-//! change that; it asks the unit `pieme-adopt`, which gives what is in tasks/ to the group and can do nothing else.
+//! Requests write access to task folders that the daemon cannot write: `cp` keeps the modes of what it copies, and a
+//! moved folder keeps its owner. The daemon cannot change that itself. It asks the unit `pieme-adopt`, which gives what
+//! is in tasks/ to the group and can do nothing else.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,11 +8,11 @@ use std::{env, fs};
 
 use nix::unistd::{AccessFlags, access};
 
-/// Where systemd has made a folder for us, in which the unit looks for the request.
+/// The runtime directory that systemd made for the daemon; the unit looks there for the request.
 const RUNTIME_DIRECTORY: &str = "RUNTIME_DIRECTORY";
 const REQUEST: &str = "adopt";
 
-/// Asks once more each time the folder is seen; without the unit nobody is asked.
+/// Repeats the request each time the folder is read. Does nothing where systemd has set no runtime directory.
 pub fn request_adoption(folder: &Path) {
     write_request(folder, env::var_os(RUNTIME_DIRECTORY).as_deref());
 }
@@ -23,7 +24,10 @@ fn write_request(folder: &Path, runtime: Option<&OsStr>) {
         return;
     };
     if let Err(error) = fs::write(Path::new(runtime).join(REQUEST), "") {
-        tracing::warn!("{} cannot be written, and nobody can be asked for it: {error}", folder.display());
+        tracing::warn!(
+            "no write access to {}, and it could not be requested from pieme-adopt: {error}",
+            folder.display()
+        );
     }
 }
 

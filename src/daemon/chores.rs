@@ -1,8 +1,9 @@
-//! The fixed chores: what the daemon does by the clock, whatever the tasks say. Each is a job of the scheduler, in UTC. A job only
-//! sends [`Event::Chore`]; the event loop performs the chore.
+//! The fixed maintenance chores of the daemon, independent of the tasks. Each is a cron job of the scheduler, in UTC. A
+//! job only sends [`Event::Chore`]; the event loop performs the chore.
 //!
-//! A job holds the chore's lock from the event until the chore is done. So a chore never waits in the inbox twice and never
-//! runs twice at once. A fire that comes meanwhile, or meets a full inbox, is dropped: the next one does the work.
+//! A job holds the chore's lock from the event until the chore is done. So a chore never waits in the inbox twice and
+//! never runs twice at once. A fire that comes meanwhile, or meets a full inbox, is dropped: the next one does the
+//! work.
 //!
 //! The renewal of a fleet's lease is no chore: it has a timer of its own (see `fleet.rs`).
 
@@ -22,9 +23,9 @@ pub const COLLECT_FIRST: Duration = Duration::from_secs(15 * 60);
 pub enum Chore {
     /// Garbage collection of runs, pages and rows that are not kept any longer, once a day.
     Collect,
-    /// A full look at the task folders, whatever the watcher has missed.
+    /// A full scan of the task folders; finds what the watcher has missed.
     Rescan,
-    /// Brings the index of words up to date where following a publication failed.
+    /// Brings the search index up to date where indexing after a publication failed.
     Index,
     /// Looks for overdue tasks. An overdue run raises no event by itself.
     Overdue,
@@ -33,7 +34,7 @@ pub enum Chore {
 impl Chore {
     pub const ALL: [Chore; 4] = [Chore::Collect, Chore::Rescan, Chore::Index, Chore::Overdue];
 
-    /// When it is done, as cron text with seconds, in UTC. Most schedules of tasks start runs at second 0; chores keep away
+    /// Its cron expression with seconds, in UTC. Most schedules of tasks start runs at second 0; chores keep away
     /// from it.
     pub fn cron(self, is_watched: bool) -> String {
         match self {

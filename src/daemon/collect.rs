@@ -1,4 +1,5 @@
-//! Reads what a child reports and puts it into the store, until the child is done or the pipe is.
+//! Reads the messages of a child process and writes them to the store, until the child's last message or the end of the
+//! pipe.
 
 use std::io::Read;
 use std::process::{ChildStderr, ChildStdout};
@@ -20,10 +21,11 @@ use super::store_handle::StoreHandle;
 const MAX_STDERR_BYTES: usize = 8 << 10;
 /// Trace lines of one run that are kept; a robot in a loop writes no more.
 const MAX_TRACE_LINES: usize = 10_000;
-/// A transaction of its own for each line cost more than fetching the page; but `pieme log` follows a run that hangs.
+/// Lines are written in batches: a transaction for each cost more than fetching the page. The delay is short enough for
+/// `pieme log` to follow a run that hangs.
 const TRACE_BATCH: usize = 200;
 const TRACE_DELAY: Duration = Duration::from_millis(250);
-/// The same by size: a site that writes long titles fills no disk (docs/design/safety.md 6.36).
+/// The same limit by size, so that a site with long titles cannot fill the disk (docs/design/safety.md 6.36).
 const MAX_TRACE_BYTES: usize = 1 << 20;
 
 /// What came out of a child's pipe.
@@ -48,7 +50,7 @@ pub enum CollectError {
 }
 
 impl CollectError {
-    /// What the run's end is called.
+    /// The cause under which the run fails.
     pub fn cause(&self) -> Failure {
         match self {
             CollectError::Store(StoreError::TooManyColumns(_)) => Failure::Limit,
@@ -57,7 +59,7 @@ impl CollectError {
     }
 }
 
-/// Who listens in while the run goes: a person at a terminal.
+/// Receives the trace while the run goes, for a person at a terminal.
 pub type TraceListener = UnboundedSender<TraceLine>;
 
 pub struct Collector {
@@ -71,7 +73,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Blocks until the child closes its pipe; never fails, but says what went wrong.
+    /// Blocks until the child closes its pipe. Never fails: an error is part of the report.
     pub fn collect(mut self, mut pipe: ChildStdout) -> RunReport {
         let mut report = RunReport::default();
         if let Err(error) = self.read_all(&mut pipe, &mut report) {
@@ -84,7 +86,7 @@ impl Collector {
     fn read_all(&mut self, pipe: &mut ChildStdout, report: &mut RunReport) -> Result<(), CollectError> {
         let mut trace = TraceBuffer::default();
         let read = self.read_messages(pipe, report, &mut trace);
-        // Whatever went wrong, the trace says how far it came.
+        // Also after an error: the trace shows how far the run came.
         self.flush_trace(&mut trace)?;
         read
     }
@@ -119,7 +121,7 @@ impl Collector {
                 Message::Body { url } => self.requests.send_cached_body(&url, Utc::now()),
                 Message::Connect { question, host, port } => self.requests.connector.connect(question, host, port),
                 Message::Robots(robots) => self.requests.keep_robots(robots),
-                // Nobody has asked a run for that.
+                // Answers to page jobs and steps; a run is asked for neither.
                 Message::Repaired(_) | Message::StepState(_) | Message::Inspected { .. } => {}
                 Message::End(verdict) => {
                     report.verdict = Some(verdict);
@@ -157,7 +159,7 @@ impl Collector {
     }
 }
 
-/// Lines that wait for the store, which takes many as cheaply as one.
+/// Trace lines that are not in the store yet; written in batches.
 struct TraceBuffer {
     budget: TraceBudget,
     unsaved: Vec<TraceLine>,
@@ -170,7 +172,7 @@ impl Default for TraceBuffer {
     }
 }
 
-/// What is left of a run's trace.
+/// How much of the trace limits a run has used.
 #[derive(Default)]
 struct TraceBudget {
     lines: usize,
@@ -185,7 +187,7 @@ impl TraceBudget {
     }
 }
 
-/// The last words of a child, control characters made visible.
+/// The end of a child's stderr, with control characters replaced.
 pub fn stderr_tail(mut pipe: ChildStderr) -> String {
     let mut kept: Vec<u8> = Vec::new();
     let mut chunk = [0; 4096];

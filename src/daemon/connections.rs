@@ -1,5 +1,5 @@
-//! Connections that strangers open to us: so many at a time, and none for longer than it is of use. A listener lives as long as
-//! the daemon does: a failed `accept` is waited out, and whoever asks for the daemon's health hears of it.
+//! Limits for incoming connections: a maximum at a time, and an idle timeout. A listener lives as long as the daemon: a
+//! failed `accept` is retried with backoff and reported by `/healthz` and `pieme_listener_up`.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -16,24 +16,24 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::model::shortage;
 
-/// A connection on which nothing was answered for so long is slow, or forgotten; who needs it opens another.
+/// A connection is closed when nothing was written to it for this long; the client can open another.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
-/// Until a failed `accept` is tried again: at first, and at most.
+/// Backoff after a failed `accept`: the first pause, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
-/// All listeners of the daemon, and what is wrong with each.
+/// The health of all listeners of the daemon, by name.
 #[derive(Clone, Default)]
 pub struct Listeners(Arc<Mutex<BTreeMap<&'static str, Option<String>>>>);
 
 impl Listeners {
-    /// A listener that takes connections from now on; one of the same name before it is forgotten.
+    /// Adds a listener, healthy at first. Replaces an earlier one of the same name.
     pub fn register(&self, name: &'static str) -> ListenerHealth {
         self.lock().insert(name, None);
         ListenerHealth { listeners: self.clone(), name, is_failing: false }
     }
 
-    /// Each by its name, with what is wrong with it.
+    /// Each listener's name with its error, if it has one.
     pub fn all(&self) -> Vec<(&'static str, Option<String>)> {
         self.lock().iter().map(|(name, trouble)| (*name, trouble.clone())).collect()
     }
@@ -44,7 +44,7 @@ impl Listeners {
     }
 }
 
-/// One listener's entry among all. Dropped, it says that the listener has ended, which none does before the daemon.
+/// One listener's entry. Dropping it reports that the listener has ended, which none should before the daemon.
 pub struct ListenerHealth {
     listeners: Listeners,
     name: &'static str,
@@ -52,7 +52,7 @@ pub struct ListenerHealth {
 }
 
 impl ListenerHealth {
-    /// Whether its place could be had; whoever tries again and again says so in the log.
+    /// Reports whether its address could be bound. The caller, which retries, writes the log line.
     pub fn report_open(&mut self, opened: Result<(), &io::Error>) {
         self.listeners.lock().insert(self.name, opened.err().map(shortage::in_words));
     }
@@ -60,7 +60,7 @@ impl ListenerHealth {
     fn report_failure(&mut self, error: &io::Error) {
         let why = shortage::in_words(error);
         if !self.is_failing {
-            tracing::error!("accept failed at the {} listener: {why}; tried again until it works", self.name);
+            tracing::error!("accept failed on the {} listener: {why}; retrying", self.name);
         }
         self.is_failing = true;
         self.listeners.lock().insert(self.name, Some(why));
@@ -68,7 +68,7 @@ impl ListenerHealth {
 
     fn report_recovery(&mut self) {
         if self.is_failing {
-            tracing::info!("the {} listener takes connections again", self.name);
+            tracing::info!("the {} listener accepts connections again", self.name);
             self.is_failing = false;
             self.listeners.lock().insert(self.name, None);
         }
@@ -81,7 +81,7 @@ impl Drop for ListenerHealth {
     }
 }
 
-/// A socket that can be connected to.
+/// A listening socket, TCP or Unix.
 pub trait Socket: Send + Sync + 'static {
     type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
     type Addr: Send;
@@ -117,7 +117,7 @@ impl Socket for UnixListener {
     }
 }
 
-/// Takes a connection only when there is room for it; whoever comes later waits.
+/// A listener with a maximum number of connections; further clients wait in the kernel's backlog.
 pub struct LimitedListener<L> {
     listener: L,
     health: ListenerHealth,
@@ -129,7 +129,7 @@ impl<L: Socket> LimitedListener<L> {
         LimitedListener { listener, health: listening, permits: Arc::new(Semaphore::new(most)) }
     }
 
-    /// The next connection, and the room that it takes until that is dropped.
+    /// The next connection, with the permit that it occupies until dropped.
     pub async fn next_connection(&mut self) -> (L::Io, L::Addr, OwnedSemaphorePermit) {
         let permit = Arc::clone(&self.permits).acquire_owned().await.expect("the room is never closed");
         let mut pause = FIRST_PAUSE;
@@ -138,7 +138,7 @@ impl<L: Socket> LimitedListener<L> {
                 false => self.listener.accept_connection().await,
                 true => match timeout(pause, self.listener.accept_connection()).await {
                     Ok(taken) => taken,
-                    // Nobody comes, and nothing fails: without a descriptor it would.
+                    // `accept` waits without an error, so descriptors are available again.
                     Err(_) => {
                         self.health.report_recovery();
                         continue;
@@ -150,7 +150,7 @@ impl<L: Socket> LimitedListener<L> {
                     self.health.report_recovery();
                     return (stream, address, permit);
                 }
-                // It was the other side's, and is gone.
+                // The client gave up before it was accepted.
                 Err(error) if is_peer_error(&error) => {}
                 Err(error) => {
                     self.health.report_failure(&error);
@@ -181,7 +181,7 @@ impl<L: Socket> axum::serve::Listener for LimitedListener<L> {
     }
 }
 
-/// A connection that ends when it has not been answered on for a while, however much the other side sends.
+/// A connection that is closed when nothing was written to it for [`IDLE_LIMIT`], however much the client sends.
 pub struct IdleTimeout<S> {
     stream: S,
     deadline: Pin<Box<Sleep>>,
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(ours.write_all(b"x").await.map_err(|it| it.kind()), Err(io::ErrorKind::TimedOut));
     }
 
-    /// Fails as often as it is told to, then nobody comes.
+    /// Fails a given number of times; after that no client connects.
     struct Short(Mutex<usize>);
 
     impl Socket for Short {

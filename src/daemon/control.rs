@@ -1,4 +1,4 @@
-//! The daemon's socket: how `pieme` asks a running daemon for something. One JSON line in, JSON lines out.
+//! The control socket: how `pieme` sends requests to a running daemon. One JSON line in, JSON lines out.
 
 use std::io::{self, BufRead, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -23,15 +23,15 @@ use super::progress::{Progress, ProgressBoard};
 
 /// How long a daemon that starts may not listen yet.
 const STARTUP_GRACE: Duration = Duration::from_secs(5);
-/// A daemon that has said nothing for so long must answer somebody else, or it is given up.
+/// After this long without a reply the daemon is probed; if that is not answered either, the request fails.
 const MAX_SILENCE: Duration = Duration::from_secs(10);
-/// How far runs are is told beside the loop, whatever that is busy with.
+/// How long the probe waits. Progress is answered without the event loop, whatever that is busy with.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// A request is one short line.
 const MAX_REQUEST_BYTES: u64 = 64 << 10;
-/// Clients at the same time, most of which wait for the end of a run; whoever comes later waits for room.
+/// Clients at the same time, most of which wait for the end of a run. Further clients wait to be accepted.
 pub const MOST_CONNECTIONS: usize = 256;
-/// Whoever connects knows what to ask for.
+/// How long a client may take to send its request.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that takes no more bytes for so long has stopped reading.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -45,25 +45,25 @@ pub enum ControlRequest {
     Run {
         task: TaskName,
     },
-    /// Leave the task alone until it is resumed.
+    /// Stop scheduling the task until it is resumed.
     Pause {
         task: TaskName,
     },
     Resume {
         task: TaskName,
     },
-    /// Accept, drop or bring back rows; the answer is the verdict of the run that this made, or that it is done.
+    /// Accept, drop or roll back rows. Answered with the verdict of the run that this made, or with `Done`.
     Resort {
         task: TaskName,
         what: ReviewAction,
     },
     /// How far the runs under way are.
     Progress,
-    /// What the store knows of every task, and how many alerts since then did not arrive.
+    /// The stored row of every task, and how many alerts since then were not delivered.
     Tasks {
         undelivered_since: DateTime<Utc>,
     },
-    /// Remove what is not kept any longer, or say what that would be.
+    /// Collect garbage, or only count it.
     Collect {
         dry_run: bool,
     },
@@ -83,7 +83,7 @@ pub enum ControlReply {
     Done,
     Progress {
         runs: Vec<Progress>,
-        /// Why nothing runs: the store is not there.
+        /// Why nothing runs: what the daemon waits for before it can open the store.
         #[serde(default)]
         waits_for: Option<String>,
     },
@@ -101,13 +101,13 @@ pub enum ControlReply {
 }
 
 impl ControlReply {
-    /// What the store's error means for who asked.
+    /// The reply for a store error: `Busy` if a retry may help, else `Refused`.
     pub fn failed(error: &StoreError) -> ControlReply {
         let sentence = error.to_string();
         if error.is_transient() { ControlReply::Busy { sentence } } else { ControlReply::Refused { sentence } }
     }
 
-    /// Why it is not done.
+    /// The reason of a refusal.
     pub fn refusal(&self) -> Option<&str> {
         match self {
             ControlReply::Refused { sentence } | ControlReply::Busy { sentence } => Some(sentence),
@@ -118,7 +118,7 @@ impl ControlReply {
 
 pub type ReplySender = mpsc::UnboundedSender<ControlReply>;
 
-/// Listens until the daemon ends. The daemon's own user may connect, and the group that the socket's folder is open to.
+/// Listens until the daemon ends. Who may connect: the daemon's user, and the group that may enter the socket's folder.
 pub fn listen(
     socket: &Path,
     events: mpsc::Sender<Event>,
@@ -139,7 +139,7 @@ pub fn listen(
             let (events, board) = (events.clone(), board.clone());
             tokio::spawn(async move {
                 if let Err(error) = serve(stream, events, board).await {
-                    tracing::debug!("a request was not answered: {error}");
+                    tracing::debug!("control request failed: {error}");
                 }
                 drop(permit);
             });
@@ -148,41 +148,41 @@ pub fn listen(
     Ok(())
 }
 
-/// A folder that is closed to everybody but a group says who may connect; any other says nothing, and nobody else may.
+/// Group access only where the socket's folder is open to its group and closed to others; else the owner alone.
 fn socket_mode(socket: &Path) -> u32 {
     let folder = socket.parent().and_then(|it| it.metadata().ok()).map_or(0, |meta| meta.permissions().mode());
     if folder & 0o017 == 0o010 { 0o660 } else { 0o600 }
 }
 
-/// One request and its replies. The connection ends with the last of them, when the client leaves, and when it neither asks nor
-/// reads: none holds a descriptor for ever.
+/// One request and its replies. The connection ends with the last reply, when the client leaves, or on a timeout when
+/// it neither sends nor reads: no client holds a descriptor for ever.
 async fn serve(mut stream: UnixStream, events: mpsc::Sender<Event>, board: ProgressBoard) -> io::Result<()> {
     let (read, mut write) = stream.split();
     let mut read = BufReader::new(read.take(MAX_REQUEST_BYTES));
     let mut line = String::new();
     timeout(REQUEST_TIMEOUT, read.read_line(&mut line)).await??;
     match serde_json::from_str::<ControlRequest>(&line) {
-        // Answered here: whoever looks at the table does not wait for the loop.
+        // Answered here, so that `pieme status` does not wait for the event loop.
         Ok(ControlRequest::Progress) => {
             let progress = ControlReply::Progress { runs: board.all(), waits_for: board.waiting_for() };
             write_reply(&mut write, &progress, REPLY_TIMEOUT).await?;
         }
         Ok(request) => {
             let (replies, outbox) = mpsc::unbounded_channel();
-            // Where the loop is gone the replies end at once.
+            // If the loop has ended, the replies end at once.
             drop(events.send(Event::Request(request, replies)).await);
             let client = read.into_inner().into_inner();
             forward_replies(outbox, client, &mut write, REPLY_TIMEOUT).await?;
         }
         Err(error) => {
-            let refused = ControlReply::Refused { sentence: format!("not a request: {error}") };
+            let refused = ControlReply::Refused { sentence: format!("invalid request: {error}") };
             write_reply(&mut write, &refused, REPLY_TIMEOUT).await?;
         }
     }
     write.shutdown().await
 }
 
-/// Until the last reply, or until nobody is there to read it.
+/// Forwards until the last reply, or until the client has left.
 async fn forward_replies(
     mut outbox: mpsc::UnboundedReceiver<ControlReply>,
     client: ReadHalf<'_>,
@@ -193,7 +193,7 @@ async fn forward_replies(
     tokio::pin!(left);
     loop {
         tokio::select! {
-            // What was said before the client left is still delivered, should it have left only half.
+            // Pending replies first: a client that has closed only its own side still reads them.
             biased;
             reply = outbox.recv() => match reply {
                 Some(reply) => write_reply(write, &reply, patience).await?,
@@ -219,7 +219,8 @@ async fn write_reply(write: &mut WriteHalf<'_>, reply: &ControlReply, patience: 
     timeout(patience, write.write_all(&line)).await?
 }
 
-/// A daemon that has just started holds the lock before it listens; a killed one leaves its socket behind.
+/// Retries for [`STARTUP_GRACE`]: a starting daemon holds the lock before it listens, and a killed one leaves its
+/// socket behind.
 async fn connect(socket: &Path) -> io::Result<UnixStream> {
     let until = Instant::now() + STARTUP_GRACE;
     loop {
@@ -235,8 +236,8 @@ async fn connect(socket: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Asks the daemon behind `socket`, and hands on its replies until the last. That may take long; a daemon that hangs is
-/// an error.
+/// Sends a request to the daemon behind `socket` and passes on its replies until the last. That may take long; a daemon
+/// that hangs is an error.
 pub async fn call(socket: &Path, request: &ControlRequest, mut hear: impl FnMut(ControlReply)) -> io::Result<()> {
     let stream = connect(socket).await?;
     let (read, mut write) = stream.into_split();
@@ -253,7 +254,7 @@ pub async fn call(socket: &Path, request: &ControlRequest, mut hear: impl FnMut(
     }
 }
 
-/// Whether a daemon that takes its time is there at all.
+/// Tests whether a slow daemon still answers.
 async fn probe(socket: &Path) -> io::Result<()> {
     let asked = async {
         let mut stream = UnixStream::connect(socket).await?;
@@ -264,11 +265,11 @@ async fn probe(socket: &Path) -> io::Result<()> {
     };
     let within = PROBE_TIMEOUT.as_secs();
     let too_late =
-        || io::Error::new(io::ErrorKind::TimedOut, format!("it has not said anything for {within} s; it hangs"));
+        || io::Error::new(io::ErrorKind::TimedOut, format!("the daemon has not answered for {within} s; it hangs"));
     timeout(PROBE_TIMEOUT, asked).await.unwrap_or_else(|_| Err(too_late()))
 }
 
-/// As [`ask`], from a thread that may block; nobody waits longer than `patience` for the next reply.
+/// As [`call`], from a thread that may block. `patience` limits the wait for each reply.
 pub fn call_blocking(
     socket: &Path,
     request: &ControlRequest,

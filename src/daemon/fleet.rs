@@ -1,5 +1,6 @@
-//! This daemon among those that share its store: who it is, which tasks are its own, and what the others do. It has two connections
-//! of its own, so that neither a long publication nor ten thousand folders keep its lease from being renewed.
+//! Membership in a fleet, the daemons that share one store: this daemon's name, its lease, the tasks assigned to it,
+//! and the shared task folders. It uses two store connections of its own, so that neither a long publication nor ten
+//! thousand folders delay the renewal of the lease.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,17 +20,17 @@ use super::folder_sync::{FolderSync, SyncError};
 use super::service::{DaemonError, Service};
 use super::store_handle::StoreHandle;
 
-/// The lease is renewed so often while it runs; three may be lost.
+/// Renewals in the time of one lease; three in a row may fail.
 const RENEWALS_PER_LEASE: u32 = 5;
-/// Edits made elsewhere are to be seen about as soon as those made here.
+/// Edits made on another machine take effect about as soon as local ones.
 const MAX_RENEWAL_INTERVAL: Duration = Duration::from_secs(2);
-/// An end that is waited for no longer: the lease runs out by itself.
+/// Leaving the fleet is given up after this long; the lease then expires by itself.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A handle on what is shared.
+/// A handle on the fleet's shared state.
 #[derive(Clone)]
 pub struct FleetMember {
-    /// Renews the lease and books turns at hosts.
+    /// Renews the lease and reserves turns at hosts.
     pub store: StoreHandle,
     folder_store: StoreHandle,
     folders: Arc<Mutex<FolderSync>>,
@@ -37,7 +38,8 @@ pub struct FleetMember {
 }
 
 impl FleetMember {
-    /// Joins with a store that several daemons may share; `store` acts for this one from then on.
+    /// Joins the fleet of the store, if daemons can share it. From then on `store` writes with this member's fencing
+    /// token.
     pub fn join(config: &Config, store: &mut Store) -> Result<Option<FleetMember>, DaemonError> {
         if matches!(config.store, StoreAddress::Sqlite(_)) {
             return Ok(None);
@@ -45,7 +47,7 @@ impl FleetMember {
         let (name, home) = (member_name(config), instance_id(config));
         let mut own = Store::open(&config.store)?;
         let Some(member) = own.join(&name, &home, config.fleet.lease.0)? else { return Ok(None) };
-        tracing::info!("in the fleet as {name}, number {}", member.fence);
+        tracing::info!("joined the fleet as {name}, fencing token {}", member.fence);
         store.set_member(member);
         let io_error = |source| DaemonError::Io { what: "a thread for the fleet".to_owned(), source };
         let folders = FolderSync::open(&config.tasks, &config.state.join("folders.json"));
@@ -64,18 +66,18 @@ impl FleetMember {
     async fn sync_folders(&self) -> Result<BTreeSet<TaskName>, SyncError> {
         let folders = Arc::clone(&self.folders);
         let sync = move |store: &mut Store| {
-            // Nothing is left half done that the next look does not find.
+            // A sync that panicked halfway is completed by the next one.
             folders.lock().unwrap_or_else(PoisonError::into_inner).sync(store, Utc::now())
         };
         self.folder_store.call(sync).await
     }
 
-    /// Has the lease renewed for as long as the loop lives.
+    /// Renews the lease at a fixed interval for as long as the loop lives.
     ///
-    /// This is no job of the scheduler, which goes by the wall clock. When the clock is set back the scheduler is silent for
-    /// [`super::schedule::clock::SILENCE`], which is longer than the shortest lease. Its repeated jobs take whole seconds only, and stop
-    /// for ever when they are late once (`clock.rs`). This timer is steady, and waits for room in the inbox, where a chore
-    /// would be dropped.
+    /// This is no job of the scheduler, which follows the wall clock. When the clock is set back the scheduler is
+    /// silent for [`super::schedule::clock::MAX_TICK_GAP`], which is longer than the shortest lease. Its repeated jobs
+    /// take whole seconds only, and stop for ever when they are late once (`schedule/clock.rs`). This timer is steady,
+    /// and waits for room in the inbox, where a chore would be dropped.
     pub fn keep_renewing(&self, events: mpsc::Sender<Event>) {
         let mut rounds = interval(self.renewal_interval);
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -89,18 +91,20 @@ impl FleetMember {
         });
     }
 
-    /// Goes, and leaves the tasks to the others.
+    /// Leaves the fleet, so that the other daemons take over the tasks at once.
     pub async fn leave(&self) {
         let left = self.store.call(|store| store.leave());
         match tokio::time::timeout(LEAVE_TIMEOUT, left).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("the others notice our end when the lease runs out: {error}"),
-            Err(_) => tracing::warn!("the others notice our end when the lease runs out"),
+            Ok(Err(error)) => {
+                tracing::warn!("leaving the fleet failed; other daemons take over when the lease expires: {error}")
+            }
+            Err(_) => tracing::warn!("leaving the fleet timed out; other daemons take over when the lease expires"),
         }
     }
 }
 
-/// As config.toml says, or the machine's name with a number for the state folder.
+/// `fleet.name` of config.toml, or the host name with a hash of the state folder's path.
 fn member_name(config: &Config) -> String {
     if config.fleet.name != "auto" {
         return config.fleet.name.clone();
@@ -109,7 +113,7 @@ fn member_name(config: &Config) -> String {
     format!("{}-{:04x}", host_name(), SipHasher13::new().hash(folder.as_bytes()) & 0xffff)
 }
 
-/// Tells a daemon that starts again from another one of the same name.
+/// Distinguishes a daemon that restarts from another one of the same name.
 fn instance_id(config: &Config) -> String {
     format!("{}:{}", host_name(), config.state.display())
 }
@@ -118,10 +122,10 @@ fn host_name() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "pieme".to_owned())
 }
 
-/// What the loop keeps of the fleet.
+/// The event loop's view of the fleet.
 pub(super) struct FleetState {
     pub member: FleetMember,
-    /// Our tasks, and whether they are paused.
+    /// The tasks assigned to this daemon, and whether they are paused.
     own_tasks: BTreeMap<TaskName, bool>,
     /// Tasks whose folders were deleted, here or elsewhere.
     removed: BTreeSet<TaskName>,
@@ -147,13 +151,13 @@ impl Service {
         self.fleet.as_ref().is_none_or(|share| share.own_tasks.contains_key(name))
     }
 
-    /// Whether a folder that is not here is gone for good. In a fleet it may only not have come yet.
+    /// Whether a missing folder was deleted. In a fleet it may just not have arrived yet.
     pub(super) fn is_gone(&self, row: &TaskRow) -> bool {
         let is_removed = self.fleet.as_ref().is_none_or(|share| share.removed.contains(&row.name));
         !row.removed && is_removed && self.registry.get(&row.name).is_none()
     }
 
-    /// Has the fleet looked at, beside everything else.
+    /// Renews the lease in the background; the result comes back as [`Event::LeaseRenewed`].
     pub(super) fn renew_lease(&mut self) {
         let stopping = self.stop_by.is_some();
         let busy = self.queue.active_tasks();
@@ -167,7 +171,7 @@ impl Service {
         });
     }
 
-    /// The first look, before anything runs.
+    /// The first renewal, before anything runs.
     pub(super) async fn renew_first_lease(&mut self) -> Result<(), StoreError> {
         let Some(share) = &self.fleet else { return Ok(()) };
         let look = share.member.renew(Vec::new(), false).await;
@@ -183,7 +187,7 @@ impl Service {
         let Some(look) = look? else { return Ok(()) };
         if let Some(member) = look.rejoined_as {
             tracing::warn!(
-                "the lease had run out and our runs were recorded as crash; we are number {} now",
+                "the lease had expired and the runs under way were recorded as crash; rejoined with fencing token {}",
                 member.fence
             );
             share.own_tasks.clear();
@@ -194,7 +198,7 @@ impl Service {
             self.runner.store.call(act).await?;
         }
         for (run, task) in look.crashed_runs {
-            tracing::warn!(%run, %task, "its daemon is gone; the run is recorded as crash, and is made up");
+            tracing::warn!(%run, %task, "{task}: its daemon is gone; run {run} is recorded as crash and is made up");
         }
         self.apply_task_assignment(look.own_tasks.into_iter().collect()).await?;
         if let Some(share) = self.fleet.as_mut()
@@ -206,13 +210,13 @@ impl Service {
         Ok(())
     }
 
-    /// Takes in the tasks that have become ours, and lets go of those that are no longer.
+    /// Schedules the tasks newly assigned to this daemon, and forgets those assigned to another.
     async fn apply_task_assignment(&mut self, ours: BTreeMap<TaskName, bool>) -> Result<(), StoreError> {
         let Some(share) = self.fleet.as_mut() else { return Ok(()) };
         let before = std::mem::replace(&mut share.own_tasks, ours.clone());
         for name in before.keys().filter(|name| !ours.contains_key(*name)) {
-            tracing::debug!(task = %name, "another daemon runs it from now on");
-            self.refuse_waiting_clients(name, "another daemon of the fleet runs it now");
+            tracing::debug!(task = %name, "task assigned to another daemon");
+            self.refuse_waiting_clients(name, "it was assigned to another daemon of the fleet");
             self.queue.forget(name);
             self.crash_backoff.remove(name);
         }
@@ -233,7 +237,7 @@ impl Service {
         self.save_due_times().await
     }
 
-    /// Makes tasks/ the same as the store's. Without it the folders that are here go on as they are.
+    /// Synchronises tasks/ with the store. If that fails, the local folders are used as they are.
     pub(super) async fn sync_task_folders(&mut self) {
         let Some(share) = &self.fleet else { return };
         match share.member.clone().sync_folders().await {
@@ -242,11 +246,12 @@ impl Service {
                     share.removed = removed;
                 }
             }
-            Err(error) => tracing::error!("task folders are not shared: {error}"),
+            Err(error) => tracing::error!("synchronising the task folders failed: {error}"),
         }
     }
 
-    /// At a person's word: makes a task ours, unless it is running elsewhere. Says whether it is.
+    /// Assigns a task to this daemon because a person asked, unless it is running on another. Returns whether it is
+    /// ours.
     pub(super) async fn claim(&mut self, name: &TaskName) -> Result<bool, StoreError> {
         let Some(share) = &self.fleet else { return Ok(true) };
         if share.own_tasks.contains_key(name) {

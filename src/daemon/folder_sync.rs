@@ -1,7 +1,8 @@
-//! Task folders that a fleet shares. The rule, file by file: what was changed here since we last looked goes into the store,
-//! whatever stands there; what was changed there comes here. So the last edit of a file wins, and edits of different files
-//! all stay. A folder that was deleted is deleted everywhere; an empty tasks/ is filled, never copied. Where a folder is met
-//! for the first time on both sides, nothing is deleted and the newer of two files wins.
+//! Synchronises the task folders of a fleet through the store, file by file. A file changed here since the last sync is
+//! written to the store, whatever stands there; a file changed there is written here. So the last edit of a file wins,
+//! and edits of different files all stay. A folder that was deleted is deleted everywhere. An empty tasks/ is filled,
+//! never copied to the store. The first time a folder is found on both sides nothing is deleted, and the newer of two
+//! files wins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
@@ -17,17 +18,17 @@ use crate::tasks::shared_files;
 use crate::tasks::shared_files::StampedFile;
 use crate::tasks::{FileError, TASK_FILE};
 
-/// What this daemon knows of the shared folders, over restarts.
+/// The folders as of the last sync; kept in a file over restarts.
 #[derive(Default)]
 pub struct FolderSync {
     tasks: PathBuf,
     memory_file: PathBuf,
     synced: BTreeMap<TaskName, SyncedFolder>,
-    /// As they were when they were last compared: what has the same stamps need not be read.
+    /// File stamps of the last comparison; a folder with the same stamps is not read again.
     stamps: BTreeMap<TaskName, Vec<StampedFile>>,
 }
 
-/// A folder as it was the same here and in the store.
+/// A folder's version and files when it was last the same here and in the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct SyncedFolder {
     version: i64,
@@ -35,7 +36,7 @@ struct SyncedFolder {
     files: BTreeMap<String, String>,
 }
 
-/// A folder here and a folder there that could not be made the same.
+/// Why the folders could not be synchronised.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     #[error("{0}")]
@@ -49,13 +50,13 @@ pub enum SyncError {
 impl FolderSync {
     pub fn open(tasks: &Path, memory_file: &Path) -> FolderSync {
         let read = std::fs::read(memory_file).ok();
-        // Without it every folder is met for the first time.
+        // Without the file every folder counts as found for the first time.
         let known = read.and_then(|json| serde_json::from_slice(&json).ok()).unwrap_or_default();
         let (tasks, memory_file) = (tasks.to_owned(), memory_file.to_owned());
         FolderSync { tasks, memory_file, synced: known, stamps: BTreeMap::new() }
     }
 
-    /// Makes tasks/ and the store the same. Answers with the tasks whose folders were deleted.
+    /// Synchronises tasks/ and the store. Returns the tasks whose folders were deleted.
     pub fn sync(&mut self, store: &mut Store, now: DateTime<Utc>) -> Result<BTreeSet<TaskName>, SyncError> {
         let io_error = |source| SyncError::Io { path: self.tasks.clone(), source };
         let here: BTreeSet<TaskName> = shared_files::names(&self.tasks).map_err(io_error)?.into_iter().collect();
@@ -66,8 +67,8 @@ impl FolderSync {
         for task in &all {
             let done = self.sync_task(store, task, (here.contains(task), here.is_empty()), heads.get(task), now);
             if let Err(SyncError::File(error)) = &done {
-                // One that cannot be read here keeps nobody from the others.
-                tracing::warn!(%task, "its folder is not shared: {error}");
+                // An unreadable folder must not stop the sync of the others.
+                tracing::warn!(%task, "{task}: synchronising the folder failed: {error}");
                 continue;
             }
             done?;
@@ -78,13 +79,13 @@ impl FolderSync {
         Ok(heads.into_values().filter(|head| head.removed).map(|head| head.task).collect())
     }
 
-    /// Brings tasks/ up to date from the store, which is only read. Answers with how many folders were new or changed.
+    /// Updates tasks/ from the store, which is only read. Returns how many folders were new or changed.
     pub fn fetch(&self, store: &Store) -> Result<usize, SyncError> {
         let mut fetched = 0;
         for FolderVersion { task, removed, .. } in store.folders()? {
             let (dir, known) = (self.tasks.join(task.as_str()), self.synced.get(&task));
             let here = dir.is_dir();
-            // One that was deleted here while nobody looked stays deleted.
+            // A folder that was deleted here while no daemon ran stays deleted.
             if removed || (!here && known.is_some()) {
                 continue;
             }
@@ -111,7 +112,7 @@ impl FolderSync {
     ) -> Result<(), SyncError> {
         let known = self.synced.get(task).cloned();
         match (here, head) {
-            // A store that has never heard of it is another one than before.
+            // The store has no version of it, so it is another store than before.
             (true, None) => self.sync_existing(store, task, None, None),
             (true, head) => self.sync_existing(store, task, known, head),
             (false, Some(head)) if head.removed => {
@@ -123,7 +124,7 @@ impl FolderSync {
                 self.sync_existing(store, task, None, head)
             }
             (false, Some(_)) => {
-                tracing::info!(%task, "its folder was deleted here, and so everywhere");
+                tracing::info!(%task, "{task}: the folder was deleted here; deleting it in the whole fleet");
                 store.remove_folder(task, now)?;
                 self.forget(task);
                 Ok(())
@@ -135,7 +136,7 @@ impl FolderSync {
         }
     }
 
-    /// A folder that is here, and perhaps there.
+    /// Synchronises a folder that exists here and may exist in the store.
     fn sync_existing(
         &mut self,
         store: &mut Store,
@@ -156,7 +157,7 @@ impl FolderSync {
         let mut changed = local_changes(&local, &known, met_before);
         let removed_there = head.is_some_and(|head| head.removed);
         if removed_there && met_before && changed.is_empty() {
-            tracing::info!(%task, "its folder was deleted elsewhere");
+            tracing::info!(%task, "{task}: the folder was deleted on another daemon; deleting it here");
             shared_files::remove_folder(&self.tasks, task)?;
             self.forget(task);
             return Ok(());
@@ -205,7 +206,7 @@ fn read_all(dir: &Path, stamps: &[StampedFile]) -> Result<BTreeMap<String, Local
     Ok(all)
 }
 
-/// What was changed here since it was the same on both sides.
+/// Files that were changed or deleted here since the last sync.
 fn local_changes(local: &BTreeMap<String, LocalFile>, known: &SyncedFolder, met_before: bool) -> Vec<SharedFile> {
     let is_new = |(path, file): &(&String, &LocalFile)| known.files.get(*path) != Some(&file.digest);
     let mut changed: Vec<SharedFile> = local.iter().filter(is_new).map(to_shared_file).collect();
@@ -214,7 +215,7 @@ fn local_changes(local: &BTreeMap<String, LocalFile>, known: &SyncedFolder, met_
     changed
 }
 
-/// Of a folder that is met for the first time: what is only here, and what is newer here.
+/// For a folder without an earlier sync: the files that exist only here, or are newer here.
 fn newer_local_files(
     local: &BTreeMap<String, LocalFile>,
     there: &[SharedFile],
@@ -232,8 +233,8 @@ fn to_shared_file((path, file): (&String, &LocalFile)) -> SharedFile {
     SharedFile { path: path.clone(), body: Some(file.body.clone()), changed_at: file.modified }
 }
 
-/// Takes what was changed there, except where it was changed here, and says whether that was anything. task.toml comes last:
-/// until then the folder is no task.
+/// Writes the files that were changed in the store, except where they were changed here too. Returns whether there were
+/// any. task.toml comes last: until then the folder is no task.
 fn apply_remote_changes(
     dir: &Path,
     there: &[SharedFile],

@@ -1,5 +1,4 @@
-//! Removing what is not kept any longer, in steps so small that nobody waits: between two of them the store's thread does
-//! what others have asked for.
+//! Garbage collection of the store, in short steps: between two of them the store's thread does other work.
 
 use chrono::Utc;
 
@@ -8,10 +7,10 @@ use crate::store::{GcCounts, RetentionLimits, StoreError};
 
 use super::store_handle::StoreHandle;
 
-/// No task has so much to remove; one that seems to is left to the next day.
+/// A safety limit far above any task's need; what is left is removed the next day.
 const MAX_STEPS_A_TASK: usize = 10_000;
 
-/// Goes through all tasks; with `dry_run` only says what would go.
+/// Collects the garbage of all tasks; with `dry_run` only counts it.
 pub async fn collect(keeper: &StoreHandle, dry_run: bool) -> Result<GcCounts, StoreError> {
     let mut all = GcCounts::default();
     for task in keeper.call(|store| store.task_names()).await? {
@@ -31,7 +30,7 @@ pub async fn collect(keeper: &StoreHandle, dry_run: bool) -> Result<GcCounts, St
     Ok(all)
 }
 
-/// What config.toml says, in the store's words.
+/// The store's retention limits from config.toml.
 pub fn retention(config: &Config) -> RetentionLimits {
     RetentionLimits {
         pages_per_run: config.pages.a_run,

@@ -1,5 +1,5 @@
-//! What a front of the daemon, such as the dashboard, has of it: it asks for what the control socket can be asked for, and hears
-//! when something was written.
+//! A handle on the daemon for front ends such as the dashboard: sends the requests of the control socket, and notifies
+//! when the store was written.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use super::connections::Listeners;
 use super::control::{ControlReply, ControlRequest};
 use super::runner::Runner;
 
-/// A daemon that takes in ten thousand folders answers after some seconds.
+/// While the daemon reads ten thousand folders it answers only after some seconds.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 pub struct DaemonHandle {
     pub runner: Runner,
-    /// Where a front says that it takes connections.
+    /// Where a front end registers its listeners.
     pub listeners: Listeners,
     events: mpsc::Sender<Event>,
 }
@@ -27,15 +27,16 @@ impl DaemonHandle {
         DaemonHandle { runner, listeners, events }
     }
 
-    /// Asks, and gives the replies as they come; what nobody listens to any more is done all the same.
+    /// Sends a request and returns its replies as they come. The request is carried out even if the receiver is
+    /// dropped.
     pub async fn request(&self, request: ControlRequest) -> mpsc::UnboundedReceiver<ControlReply> {
         let (replies, outbox) = mpsc::unbounded_channel();
-        // Where the loop is gone the replies end at once.
+        // If the loop has ended, the replies end at once.
         let _ = self.events.send(Event::Request(request, replies)).await;
         outbox
     }
 
-    /// Asks, and waits for the first reply.
+    /// Sends a request and waits for the first reply.
     pub async fn first_reply(&self, request: ControlRequest) -> ControlReply {
         let mut outbox = self.request(request).await;
         match timeout(REPLY_TIMEOUT, outbox.recv()).await {
@@ -45,12 +46,12 @@ impl DaemonHandle {
         }
     }
 
-    /// The folder of a task was changed: it is looked at soon.
+    /// Requests a rescan after a task folder was changed.
     pub async fn hint_folders_changed(&self) {
         let _ = self.events.send(Event::FolderHint).await;
     }
 
-    /// Moves whenever the store may have been written to.
+    /// Changes whenever the store may have been written.
     pub fn store_changes(&self) -> watch::Receiver<u64> {
         self.runner.store.changes()
     }

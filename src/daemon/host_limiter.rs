@@ -1,5 +1,5 @@
-//! Whose turn it is at which host, over all runs of this daemon, and of those that share its store. A child asks; the answer goes back over its stdin, at once
-//! or when another run is done with the host.
+//! The per-host rate limiter of all runs of this daemon, and of the fleet that shares its store. A child requests a
+//! turn; the answer goes back over its stdin, at once or when another run has released the host.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -23,7 +23,7 @@ pub enum ChildAnswer {
 
 pub type AnswerSender = Sender<ChildAnswer>;
 
-/// The longest name that DNS knows; a child that asks for more is not answered.
+/// The longest DNS name; a request for a longer one is ignored.
 const MAX_HOST_BYTES: usize = 255;
 
 #[derive(Clone)]
@@ -31,11 +31,11 @@ pub struct SharedHostLimiter(Arc<Mutex<HostLimiterState>>);
 
 struct HostLimiterState {
     calendar: HostLimiter,
-    /// Where the answers of each run go.
+    /// The channel to each run's child.
     answer_senders: HashMap<RunId, AnswerSender>,
-    /// What each run has asked for last.
+    /// The last request of each run: host and delay.
     requests: HashMap<RunId, (String, Duration)>,
-    /// Books turns over all daemons that share the store.
+    /// Reserves turns over all daemons that share the store.
     fleet: Option<StoreHandle>,
 }
 
@@ -50,7 +50,7 @@ impl SharedHostLimiter {
         self.state().answer_senders.insert(run, door);
     }
 
-    /// Asking again gives up what one had: a child can hold one turn, and fill no line.
+    /// A new request gives up the previous turn: a child can hold one turn only, and cannot fill the queue.
     pub fn request_turn(&self, run: RunId, host: &str, delay: Duration) {
         let now = Instant::now();
         let mut book = self.state();
@@ -73,14 +73,14 @@ impl SharedHostLimiter {
         book.pause_host_in_fleet(run, pause);
     }
 
-    /// No request is under way, and none will be for a while: what the run has at a host is given back.
+    /// Releases what the run holds at a host while it makes no requests.
     pub fn release_while_idle(&self, run: RunId) {
         let mut book = self.state();
         let granted = book.calendar.remove_run(run, Instant::now());
         book.notify_granted(granted);
     }
 
-    /// The run has ended; nothing of it stays.
+    /// Forgets a run that has ended.
     pub fn unregister(&self, run: RunId) {
         let mut book = self.state();
         book.answer_senders.remove(&run);
@@ -100,9 +100,9 @@ impl HostLimiterState {
         for (run, wait) in granted {
             let Some(door) = self.answer_senders.get(&run).cloned() else { continue };
             match (&self.fleet, self.requests.get(&run).cloned()) {
-                // Its turn among the others as well, beside everything else.
+                // Also reserves the turn in the fleet, in the background.
                 (Some(fleet), Some((host, delay))) => fleet.post(move |store| {
-                    // Without the store the calendar of this daemon holds.
+                    // If the store fails, this daemon's own limits apply.
                     let booked = store.reserve_host_turn(&host, delay).unwrap_or_default();
                     send_turn(&door, wait.max(booked));
                 }),
@@ -111,11 +111,11 @@ impl HostLimiterState {
         }
     }
 
-    /// A host that wants peace wants it from all daemons.
+    /// A pause that a host asks for applies to all daemons.
     fn pause_host_in_fleet(&self, run: RunId, pause: Duration) {
         if let (Some(fleet), Some((host, _)), false) = (&self.fleet, self.requests.get(&run).cloned(), pause.is_zero())
         {
-            // Who cannot be told finds out by asking.
+            // If this fails, the other daemons learn of the pause from the host itself.
             fleet.post(move |store| drop(store.back_off_host(&host, pause)));
         }
     }
@@ -123,7 +123,7 @@ impl HostLimiterState {
 
 fn send_turn(door: &AnswerSender, wait: Duration) {
     let wait_ms = u64::try_from(wait.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX);
-    // A child that has gone meanwhile leaves by itself.
+    // A child that has ended needs no answer.
     let _ = door.send(ChildAnswer::Reply(ParentAnswer::Turn { wait_ms }, Vec::new()));
 }
 

@@ -1,4 +1,5 @@
-//! What the daemon takes of its machine, for Prometheus: its own memory, and the room where it keeps its state.
+//! Metrics of the host for Prometheus: the daemon's resident memory, and the free space of the state folder's file
+//! system.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,7 @@ use super::metrics::MetricsText;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HostMetrics {
-    /// Of the daemon alone: a run is a process of its own.
+    /// Of the daemon alone; each run is a process of its own.
     resident_bytes: Option<u64>,
     file_system: Option<FileSystem>,
 }
@@ -15,12 +16,12 @@ pub struct HostMetrics {
 #[derive(Debug, PartialEq, Eq)]
 struct FileSystem {
     size_bytes: u64,
-    /// For programs that are not root's.
+    /// For processes without root privileges.
     available_bytes: u64,
 }
 
 impl HostMetrics {
-    /// What cannot be found out is left out.
+    /// A value that cannot be read is left out.
     pub fn measure(state: &Path) -> HostMetrics {
         let resident_bytes = fs::read_to_string("/proc/self/status").ok().and_then(|text| resident_bytes(&text));
         let file_system = nix::sys::statvfs::statvfs(state).ok().map(|stat| FileSystem {

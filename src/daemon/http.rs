@@ -1,4 +1,4 @@
-//! `/metrics` and `/healthz`, where config.toml says so. Nothing can be changed here.
+//! The HTTP server of `/metrics` and `/healthz`, if `metrics` is set in config.toml. It is read-only.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,13 +28,13 @@ use super::metrics::{DaemonMetrics, MetricsText, print_tasks};
 use super::store_handle::StoreHandle;
 use super::threads::blocking;
 
-/// Connections at the same time; whoever comes later waits.
+/// Connections at the same time; further clients wait.
 const MOST_CONNECTIONS: usize = 32;
-/// The loop may be busy with ten thousand folders for some seconds.
+/// Reading ten thousand folders keeps the loop busy for some seconds.
 const MAX_LAG: Duration = Duration::from_secs(15);
 /// A write to the store takes milliseconds, or waits for a long publication.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Each look at the store's health is a write to the disk: nobody can ask for more of them than this.
+/// Each health check of the store is a disk write, so its result is cached: clients cannot cause more writes than this.
 const HEALTH_CACHE_TIME: Duration = Duration::from_secs(2);
 
 struct MetricsServer {
@@ -42,7 +42,7 @@ struct MetricsServer {
     store: StoreHandle,
     metrics: Arc<DaemonMetrics>,
     only_loopback: bool,
-    /// What was last found out about the store, and when.
+    /// The last health check of the store, and when it was.
     store_health: Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
@@ -56,7 +56,9 @@ pub async fn listen(
     let listener = TcpListener::bind(address).await?;
     let at = listener.local_addr()?;
     if !at.ip().is_loopback() {
-        tracing::warn!("figures are served at {at}: whoever can reach it can read the names of the tasks");
+        tracing::warn!(
+            "metrics listen on {at}, not on loopback: anyone who can reach it can read the names of the tasks"
+        );
     }
     let listening = figures.listeners.register("metrics");
     let desk = MetricsServer {
@@ -77,15 +79,15 @@ pub async fn listen(
     Ok(at)
 }
 
-/// A page of the web whose name leads to 127.0.0.1 reads nothing here.
+/// Middleware: Host allow-list against DNS rebinding, when the server listens on loopback only.
 async fn check_host(State(desk): State<Arc<MetricsServer>>, request: Request, next: Next) -> Response {
     if desk.only_loopback && !is_loopback_host(request.headers()) {
-        return (StatusCode::FORBIDDEN, "ask for this by its address\n").into_response();
+        return (StatusCode::FORBIDDEN, "forbidden: request this by its IP address or as localhost\n").into_response();
     }
     next.run(request).await
 }
 
-/// Is it asked for by a name of loopback?
+/// Whether the Host header names loopback.
 pub fn is_loopback_host(headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
     let address = host.parse::<SocketAddr>().map(|it| it.ip()).or_else(|_| host.trim_matches(['[', ']']).parse());
@@ -104,7 +106,7 @@ async fn metrics(State(desk): State<Arc<MetricsServer>>, Query(wanted): Query<Me
     desk.metrics.print(&mut page);
     let (address, state) = (desk.config.store.clone(), desk.config.state.clone());
     let with_tasks = wanted.tasks != Some(0);
-    // A reader of its own: the store's one thread goes on meanwhile.
+    // A reader of its own, so that the store's thread is not blocked.
     let read = blocking(move || {
         let store = Store::open_reader(&address)?;
         let tasks = if with_tasks { store.tasks()? } else { Vec::new() };
@@ -113,24 +115,28 @@ async fn metrics(State(desk): State<Arc<MetricsServer>>, Query(wanted): Query<Me
     let (read, host, store) =
         tokio::join!(read, blocking(move || HostMetrics::measure(&state)), desk.check_store_writable());
     let one = |value: u64| [(String::new(), value as f64)];
-    page.gauge("pieme_store_up", "1 when the store takes a write, 0 when it does not.", one(u64::from(store.is_ok())));
+    page.gauge(
+        "pieme_store_up",
+        "1 when the database accepts writes, 0 when it does not.",
+        one(u64::from(store.is_ok())),
+    );
     match host {
         Ok(host) => host.print(&mut page),
-        Err(error) => tracing::warn!("the figures of this machine are left out: {error}"),
+        Err(error) => tracing::warn!("host metrics left out: {error}"),
     }
     match read {
         Ok(Ok((tasks, waiting, size))) => {
-            page.gauge("pieme_alerts_waiting", "Alerts that are to be delivered.", one(waiting));
-            // How large a server's database is, the server says.
+            page.gauge("pieme_alerts_waiting", "Alerts that wait for delivery.", one(waiting));
+            // Only for SQLite; a database server reports its own size.
             if let Some((file, log)) = size {
-                page.gauge("pieme_store_size_bytes", "The database with its write-ahead log.", one(file + log));
+                page.gauge("pieme_store_size_bytes", "Size of the database with its write-ahead log.", one(file + log));
             }
             if with_tasks {
                 print_tasks(&mut page, &desk.config.tasks, &tasks, Utc::now());
             }
         }
-        Ok(Err(error)) => tracing::warn!("the figures of the tasks are left out: {error}"),
-        Err(error) => tracing::warn!("the figures of the tasks are left out: {error}"),
+        Ok(Err(error)) => tracing::warn!("task metrics left out: {error}"),
+        Err(error) => tracing::warn!("task metrics left out: {error}"),
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], page.0).into_response()
 }
@@ -166,7 +172,7 @@ impl MetricsServer {
         let write = self.store.call(|store| store.record_alive(Utc::now()));
         let found = match timeout(STORE_TIMEOUT, write).await {
             Ok(done) => done.map_err(|error| error.to_string()),
-            Err(_) => Err(format!("it has not answered for {} s", STORE_TIMEOUT.as_secs())),
+            Err(_) => Err(format!("no answer for {} s", STORE_TIMEOUT.as_secs())),
         };
         *last = Some((Instant::now(), found.clone()));
         found

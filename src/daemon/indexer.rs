@@ -1,5 +1,5 @@
-//! The index of words follows the publications, in steps so small that nobody waits: between two of them the store's thread does
-//! what others have asked for.
+//! Updates the full-text search index after each publication, in short steps: between two of them the store's thread
+//! does other work.
 
 use tokio::sync::mpsc;
 
@@ -9,10 +9,10 @@ use crate::store::{Store, StoreError};
 use super::chores::ChoreGuard;
 use super::store_handle::StoreHandle;
 
-/// Fifty gigabytes of new texts; a task that wants more is left to its next publication.
+/// Enough for fifty gigabytes of new text; what is left is indexed after the next publication.
 const MAX_STEPS: usize = 100_000;
 
-/// Tells the one who brings the index up to date, one task after the other.
+/// A handle on the background job that indexes one task after the other.
 pub(super) struct Indexer {
     inbox: mpsc::UnboundedSender<IndexRequest>,
 }
@@ -23,7 +23,7 @@ enum IndexRequest {
 }
 
 impl Indexer {
-    /// Begins with what was published when nobody followed, or was cut short.
+    /// Starts the job. It first indexes what was published while no daemon ran, or was interrupted.
     pub fn start(keeper: StoreHandle) -> Indexer {
         let (inbox, mut requests) = mpsc::unbounded_channel();
         tokio::spawn(async move {
@@ -38,19 +38,19 @@ impl Indexer {
         Indexer { inbox }
     }
 
-    /// Something of this task may have been published.
+    /// Queues a task of which something may have been published.
     pub fn published(&self, task: TaskName) {
-        // It ends with the daemon only.
+        // The receiver ends only with the daemon.
         let _ = self.inbox.send(IndexRequest::Published(task));
     }
 
-    /// Follows every publication whose index is behind. `chore` is held until that is done.
+    /// Queues all tasks whose index is behind. `chore` is held until that is done.
     pub fn catch_up(&self, chore: ChoreGuard) {
         let _ = self.inbox.send(IndexRequest::All(chore));
     }
 }
 
-/// Brings all that is published into the index.
+/// Indexes everything that is published and not indexed yet.
 pub async fn index_all(keeper: &StoreHandle) -> Result<(), StoreError> {
     for (task, _) in keeper.call(|store| store.unindexed_tasks()).await? {
         index_task(keeper, &task).await?;
@@ -68,7 +68,7 @@ async fn index_task(keeper: &StoreHandle, task: &TaskName) -> Result<(), StoreEr
     Ok(())
 }
 
-/// The same by whoever has the store in hand.
+/// Indexes one task, for callers that own the store.
 pub fn catch_up(store: &mut Store, task: &TaskName) -> Result<(), StoreError> {
     for _ in 0..MAX_STEPS {
         if store.index_next_part(task)?.is_done {
@@ -78,10 +78,10 @@ pub fn catch_up(store: &mut Store, task: &TaskName) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Searches leave out what is not in the index; nothing else is lost, and it is tried again
-/// after the next publication and by [`Indexer::catch_up`].
+/// A failure costs only that searches miss the new rows for now. It is retried after the next publication and by
+/// [`Indexer::catch_up`].
 fn log_failure(done: Result<(), StoreError>) {
     if let Err(error) = done {
-        tracing::warn!("the index of words is behind: {error}");
+        tracing::warn!("updating the search index failed: {error}; it is retried within 10 minutes");
     }
 }

@@ -1,4 +1,4 @@
-//! What stands in tasks/, taken in: new and changed folders, broken ones, removed ones.
+//! Applies changes in tasks/ to the schedule and the store: folders that are new, changed, broken or removed.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -18,19 +18,21 @@ use super::adopt;
 use super::service::Service;
 use super::threads;
 
-/// Where tasks/ cannot be watched it is looked through this often, and after a look that failed.
+/// How often tasks/ is scanned where it cannot be watched, and when a failed scan is retried.
 pub(super) const RESCAN_UNWATCHED: Duration = Duration::from_secs(2);
 
 impl Service {
-    /// Looks through tasks/ and takes in what has changed. Where the store fails in the middle, everything counts as new
-    /// again, so that no change is lost: taking a known folder in once more does no harm.
+    /// Scans tasks/ and applies what has changed. If the store fails midway, every folder counts as new at the next
+    /// scan, so that no change is lost: applying a known folder again is idempotent.
     pub(super) async fn rescan(&mut self) -> Result<(), StoreError> {
         self.rescan_at = None;
         self.sync_task_folders().await;
-        // A folder that brings the scan down would bring the daemon down at every start.
+        // Without this a folder that makes the scan panic would end the daemon at every start.
         let taken = AssertUnwindSafe(self.apply_folder_changes()).catch_unwind().await.unwrap_or_else(|panic| {
             let why = threads::panic_message(panic);
-            tracing::error!("looking through tasks/ panicked: {why}; the tasks stay as they were known");
+            tracing::error!(
+                "scanning the tasks folder panicked: {why}; the tasks stay as they were. Please report this bug"
+            );
             Ok(())
         });
         if self.registry.scan_problem().is_some() {
@@ -53,7 +55,7 @@ impl Service {
         }
         let known = self.runner.store.call(|store| store.tasks()).await?;
         let known: BTreeMap<TaskName, TaskRow> = known.into_iter().map(|row| (row.name.clone(), row)).collect();
-        // Folders that went while no daemon was there to see it.
+        // Folders that were removed while no daemon ran.
         let gone = known.values().filter(|row| self.is_gone(row)).map(|row| FolderChange::Removed(row.name.clone()));
         let gone: Vec<FolderChange> = gone.filter(|_| self.registry.scan_problem().is_none()).collect();
         changes.retain(|change| !gone.contains(change));
@@ -79,7 +81,7 @@ impl Service {
         self.save_due_times().await
     }
 
-    /// What the store is to know of a change.
+    /// What the store records of a change.
     fn store_update(&self, change: &FolderChange) -> Option<FolderState> {
         match change {
             FolderChange::Added(name) | FolderChange::Edited(name) => {
@@ -97,15 +99,15 @@ impl Service {
     }
 
     fn drop_task(&mut self, name: &TaskName) {
-        tracing::info!(task = %name, "{name}: the folder is gone; its published rows stay");
-        self.refuse_waiting_clients(name, "its folder went before its turn came");
+        tracing::info!(task = %name, "{name}: task removed with its folder; its published rows stay");
+        self.refuse_waiting_clients(name, "its folder was removed before the run started");
         self.queue.forget(name);
         self.templates.remove(name);
         self.unresolved_templates.remove(name);
         self.crash_backoff.remove(name);
     }
 
-    /// A new or changed folder: planned, and run at once where that is what a person expects.
+    /// Plans a new or changed folder. A new task and one with a new template run at once.
     pub(super) async fn load_task(&mut self, name: TaskName, known: Option<&TaskRow>) -> Result<(), StoreError> {
         let Some(folder) = self.folder(&name) else { return Ok(()) };
         adopt::request_adoption(&folder.dir);
@@ -125,7 +127,7 @@ impl Service {
         if relabelled {
             self.run_relabelled(name.clone());
         } else if never_ran && !self.unresolved_templates.contains_key(&name) {
-            tracing::info!(task = %name, "{name}: new task");
+            tracing::info!(task = %name, "{name}: new task; its first run is queued");
             self.queue.queue_last(name.clone());
         } else {
             return self.resume_schedule(&folder, known.and_then(|row| row.next_due), now).await;
@@ -135,13 +137,13 @@ impl Service {
         Ok(())
     }
 
-    /// Whether a person has given the folder another template.
+    /// Whether a person has changed the folder's template.
     fn is_relabelled(&mut self, folder: &TaskFolder, known: Option<&TaskRow>) -> bool {
         let (name, template) = (folder.name.clone(), folder.template.clone());
         let before = self.templates.get(&name).cloned();
         let is_other = before.as_ref().is_some_and(|before| *before != template && template.is_some());
         if is_other && self.queue.running_trigger(&name).is_some() {
-            // Perhaps the run that is going has learned it; whose it is shows when it ends.
+            // The run under way may have learned it; that is known when the run ends.
             self.unresolved_templates.insert(name, template);
             return false;
         }
@@ -149,7 +151,7 @@ impl Service {
         is_other && !(before == Some(None) && is_learned_elsewhere(folder, known))
     }
 
-    /// A template that came while a run was going is a person's unless that run has learned it.
+    /// Decides who changed a template during a run: a person, unless the run has learned it.
     pub(super) fn resolve_template_origin(&mut self, name: &TaskName) {
         let Some(seen) = self.unresolved_templates.remove(name) else { return };
         if self.templates.insert(name.clone(), seen.clone()) != Some(seen) && self.is_ours(name) {
@@ -158,13 +160,13 @@ impl Service {
     }
 
     fn run_relabelled(&mut self, name: TaskName) {
-        tracing::info!(task = %name, "{name}: new template");
+        tracing::info!(task = %name, "{name}: new template; a run is queued");
         self.queue.queue_first(name, Trigger::Learned);
     }
 }
 
-/// A run of another daemon has learned it, and the file came after the task: the last run was under a template that nobody has
-/// said yes to, and nobody has since.
+/// Whether a run on another daemon has learned the template, and the file arrived after the task: the last run is
+/// provisional, and no person has confirmed the template since.
 fn is_learned_elsewhere(folder: &TaskFolder, known: Option<&TaskRow>) -> bool {
     let is_provisional = known.and_then(|row| row.last_run.as_ref()).is_some_and(|run| run.verdict.provisional);
     is_provisional && tasks::read_labels(&folder.dir).is_ok_and(|labels| !labels.is_confirmed())

@@ -1,4 +1,4 @@
-//! One writer: whoever holds the lock on the state folder may write the store, everybody else reads.
+//! The lock on the state folder: one process at a time may write the store, all others only read.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -11,13 +11,13 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use tokio::time::sleep;
 
-/// Whoever only looks whether it is held has it for an instant.
+/// A process that only tests the lock holds it for an instant, so taking it is retried.
 const TAKE_RETRY_TIME: Duration = Duration::from_millis(500);
 const TAKE_RETRY_PAUSE: Duration = Duration::from_millis(20);
-/// How often a daemon looks whether it still holds what others would ask for.
+/// How often a daemon checks that its lock still guards the path that others would lock.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Held for as long as its owner lives; the kernel lets go of it even after `kill -9`. Both the state folder and the
+/// Held for as long as its owner lives; the kernel releases it even after `kill -9`. Both the state folder and the
 /// file in it are locked: a file is easily removed, and some file systems (NFS) lock no folders.
 pub struct StateLock {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub struct StateLock {
 
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("another pieme-daemon or `pieme run` is using {0}")]
+    #[error("{0} is locked: another pieme-daemon or `pieme run` is using this state folder")]
     Taken(PathBuf),
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },
@@ -51,7 +51,7 @@ impl StateLock {
         Ok(Some(StateLock { path: path.to_owned(), folder: folder.into_lock(), file }))
     }
 
-    /// Somebody holds it now.
+    /// Whether a process holds the lock now.
     pub fn is_taken(path: &Path) -> bool {
         matches!(lock_folder(path, FlockArg::LockSharedNonblock), Ok(None))
             || path.exists() && matches!(lock_file(path, FlockArg::LockSharedNonblock), Ok(None))
@@ -61,7 +61,7 @@ impl StateLock {
     /// removed is made again.
     pub async fn lost(&mut self) {
         let mut missed = 0;
-        // Twice in a row: a folder that is swapped is away for an instant.
+        // Twice in a row: a folder that is being swapped is missing for an instant.
         while missed < 2 {
             sleep(CHECK_INTERVAL).await;
             missed = if self.is_in_place() { 0 } else { missed + 1 };
@@ -78,7 +78,7 @@ impl StateLock {
         }
         match lock_file(&self.path, FlockArg::LockExclusiveNonblock) {
             Ok(Some(file)) => self.file = file,
-            // Without the folder's lock this file is all that there is.
+            // Without a lock on the folder, this file is the only lock.
             Ok(None) => return self.folder.is_some(),
             Err(_) => {}
         }
@@ -86,7 +86,7 @@ impl StateLock {
     }
 }
 
-/// A folder that is locked, or one on a file system that locks none.
+/// The lock on the folder, or that its file system cannot lock folders.
 enum FolderLock {
     Held(Flock<File>),
     Unlockable,
@@ -101,7 +101,7 @@ impl FolderLock {
     }
 }
 
-/// None where somebody else holds it.
+/// `None` when another process holds it.
 fn lock_folder(path: &Path, how: FlockArg) -> Result<Option<FolderLock>, LockError> {
     let folder = folder_of(path);
     let file = File::open(folder).map_err(|source| LockError::Io { path: folder.to_owned(), source })?;
@@ -112,7 +112,7 @@ fn lock_folder(path: &Path, how: FlockArg) -> Result<Option<FolderLock>, LockErr
     }
 }
 
-/// None where somebody else holds it.
+/// `None` when another process holds it.
 fn lock_file(path: &Path, how: FlockArg) -> Result<Option<Flock<File>>, LockError> {
     let io_error = |source| LockError::Io { path: path.to_owned(), source };
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(io_error)?;
@@ -127,7 +127,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether the path still leads to what is held. What cannot be looked at is not known to be anywhere else.
+/// Whether the path still leads to the locked file. A path that cannot be inspected counts as unchanged.
 fn is_same_file(held: &File, path: &Path) -> bool {
     let number = |it: &Metadata| (it.dev(), it.ino());
     match (held.metadata(), fs::metadata(path)) {

@@ -1,4 +1,4 @@
-//! Where the daemon's log goes: a terminal reads lines, the journal gets fields, everything else gets JSON.
+//! Sets up the daemon's log: lines on a terminal, fields for the systemd journal, JSON elsewhere.
 
 use std::io::{self, IsTerminal};
 
@@ -8,8 +8,8 @@ use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::config::LogFormat;
 
-/// Without `RUST_LOG`. The scheduler says at `info` that a job was created, and would say so first.
-/// notify warns of folders that were removed before it had let go of them, which drafts of `pieme add` are.
+/// The filter without `RUST_LOG`. The scheduler logs each job that it creates at `info`. notify warns of folders that
+/// were removed while it watched them, as the drafts of `pieme add` are.
 const DEFAULT_FILTER: &str = "info,tokio_cron_scheduler=warn,notify=error";
 
 /// Sets the log up once for the whole process. `RUST_LOG` chooses what is logged.
@@ -34,7 +34,7 @@ fn resolve_format(format: LogFormat) -> LogFormat {
     }
 }
 
-/// What is logged: what was asked for, where that can be read.
+/// The filter of `RUST_LOG`, or the default where that is empty or invalid.
 fn filter(asked: Option<&str>) -> EnvFilter {
     let asked = asked.filter(|it| !it.trim().is_empty()).and_then(|it| EnvFilter::try_new(it).ok());
     asked.unwrap_or_else(|| EnvFilter::new(DEFAULT_FILTER))

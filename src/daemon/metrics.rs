@@ -1,8 +1,8 @@
-//! What the daemon counts, and how it stands: for Prometheus, in its text format and in base units.
+//! The daemon's metrics in the text format of Prometheus, in base units.
 //!
-//! Counters are of all tasks together, by outcome and cause, which are closed sets: each is there from the start, with
-//! 0, so that the first crash is an increase. Of a task there are five gauges, written straight out of the store when
-//! somebody asks: ten thousand tasks cost nothing between two scrapes, and no task that is gone leaves a series behind.
+//! Counters are over all tasks, by outcome and cause, which are closed sets: each starts at 0, so that the first crash
+//! is an increase. Each task has five gauges, read from the store at every scrape: ten thousand tasks cost nothing
+//! between two scrapes, and a removed task leaves no series behind.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,10 +22,10 @@ use super::connections::Listeners;
 use super::overtime::must_end_by;
 use super::schedule::clock::MAX_TICK_GAP;
 
-/// Upper bounds of the buckets, in seconds: a page from the cache, a page, a paged list, the default limit.
+/// Upper bounds of the buckets in seconds, from a cached page and one page to a long list and the default time limit.
 const BUCKETS: &[f64] = &[0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0];
 
-/// Counted since the daemon started; all fields are only ever written by one line below.
+/// Counters since the daemon started.
 pub struct DaemonMetrics {
     runs: Mutex<BTreeMap<(&'static str, &'static str), u64>>,
     durations: Mutex<DurationHistogram>,
@@ -34,15 +34,15 @@ pub struct DaemonMetrics {
     queued: AtomicUsize,
     running: AtomicUsize,
     started_at: DateTime<Utc>,
-    /// When the loop last turned.
+    /// When the event loop last completed an iteration.
     last_iteration: Mutex<Instant>,
-    /// Who takes connections, and who cannot.
+    /// The health of the listeners.
     pub listeners: Listeners,
 }
 
 #[derive(Default)]
 struct DurationHistogram {
-    /// How many were at most as long as the bound, and longer than the one before; the last is for the rest.
+    /// Runs per bucket, not cumulative; the last one is above all bounds.
     counts: [u64; BUCKETS.len() + 1],
     sum: f64,
 }
@@ -77,49 +77,49 @@ impl DaemonMetrics {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The loop has turned.
+    /// Called after each iteration of the event loop.
     pub fn record_iteration(&self, queued: usize, running: usize) {
         self.queued.store(queued, Ordering::Relaxed);
         self.running.store(running, Ordering::Relaxed);
         *lock(&self.last_iteration) = Instant::now();
     }
 
-    /// How late the loop is: it turns at least every [`SILENCE`].
+    /// How late the event loop is. It iterates at least every [`MAX_TICK_GAP`].
     pub fn lag(&self) -> Duration {
         lock(&self.last_iteration).elapsed().saturating_sub(MAX_TICK_GAP)
     }
 
-    /// Everything that is counted here.
+    /// Prints all metrics except those of tasks and host.
     pub fn print(&self, out: &mut MetricsText) {
-        out.gauge("pieme_build_info", "The version that runs.", [(version(), 1.0)]);
+        out.gauge("pieme_build_info", "The version of the running daemon.", [(version(), 1.0)]);
         let started = [(String::new(), seconds_of(self.started_at))];
-        out.gauge("pieme_start_time_seconds", "When the daemon started, in seconds of the epoch.", started);
+        out.gauge("pieme_start_time_seconds", "When the daemon started, in seconds since the Unix epoch.", started);
         let runs = lock(&self.runs).clone();
         let labels = |(outcome, cause): &(&str, &str)| format!("outcome=\"{outcome}\",cause=\"{cause}\"");
         let runs = runs.iter().map(|(words, count)| (labels(words), *count as f64));
-        out.counter("pieme_runs_total", "Runs that have ended, by outcome and cause.", runs);
+        out.counter("pieme_runs_total", "Finished runs by outcome and cause.", runs);
         self.print_durations(out);
         let one = |value: f64| [(String::new(), value)];
         let count = |counter: &AtomicU64| one(counter.load(Ordering::Relaxed) as f64);
-        out.counter("pieme_alerts_sent_total", "Alerts that a target has taken.", count(&self.alerts_sent));
-        let failed = "Tries to deliver an alert that failed.";
+        out.counter("pieme_alerts_sent_total", "Alerts delivered to a target.", count(&self.alerts_sent));
+        let failed = "Failed attempts to deliver an alert.";
         out.counter("pieme_alerts_failed_total", failed, count(&self.alerts_failed));
         let size = |value: &AtomicUsize| one(value.load(Ordering::Relaxed) as f64);
-        out.gauge("pieme_queue_length", "Runs that wait for room.", size(&self.queued));
-        out.gauge("pieme_running", "Runs that are going.", size(&self.running));
-        let lag = "How late the scheduler's loop is.";
+        out.gauge("pieme_queue_length", "Runs that wait for a free slot.", size(&self.queued));
+        out.gauge("pieme_running", "Runs under way.", size(&self.running));
+        let lag = "How late the event loop is.";
         out.gauge("pieme_scheduler_lag_seconds", lag, one(self.lag().as_secs_f64()));
         let up = |(name, trouble): (&str, Option<String>)| {
             (format!("listener=\"{name}\""), if trouble.is_none() { 1.0 } else { 0.0 })
         };
         let listeners = self.listeners.all().into_iter().map(up);
-        out.gauge("pieme_listener_up", "1 for a listener that takes connections, 0 for one that cannot.", listeners);
+        out.gauge("pieme_listener_up", "1 for a listener that accepts connections, 0 for one that cannot.", listeners);
     }
 
     fn print_durations(&self, out: &mut MetricsText) {
         let durations = lock(&self.durations);
         let name = "pieme_run_duration_seconds";
-        out.head(name, "How long runs take.", "histogram");
+        out.head(name, "Duration of runs.", "histogram");
         let mut total = 0;
         let bounds = BUCKETS.iter().map(f64::to_string).chain(["+Inf".to_owned()]);
         for (count, bound) in durations.counts.iter().zip(bounds) {
@@ -139,10 +139,10 @@ fn seconds_of(time: DateTime<Utc>) -> f64 {
     time.timestamp_millis() as f64 / 1_000.0
 }
 
-/// How every task stands: one line for its state, four for its numbers.
+/// The metrics of every task: its state and four numbers.
 pub fn print_tasks(out: &mut MetricsText, tasks: &Path, rows: &[TaskRow], now: DateTime<Utc>) {
     let there = || rows.iter().filter(|row| !row.removed);
-    // Task names and states are letters, digits, `.`, `_` and `-`: nothing to be escaped.
+    // Task names and states are letters, digits, `.`, `_` and `-`, so nothing has to be escaped.
     let named = |row: &TaskRow| format!("task=\"{}\"", row.name);
     let standing = there().map(|row| (row, state(tasks, row, now)));
     let mut counts: BTreeMap<State, u64> = State::ALL.iter().map(|&state| (state, 0)).collect();
@@ -154,16 +154,16 @@ pub fn print_tasks(out: &mut MetricsText, tasks: &Path, rows: &[TaskRow], now: D
         .collect();
     let counts = counts.iter().map(|(state, count)| (format!("state=\"{state}\""), *count as f64));
     out.gauge("pieme_tasks", "Tasks by state.", counts);
-    out.gauge("pieme_task_state", "1 for the state that a task is in.", states);
+    out.gauge("pieme_task_state", "1 for the task's current state.", states);
     let rows_of = there().filter_map(|row| Some((named(row), row.published_rows? as f64)));
-    out.gauge("pieme_task_rows", "Rows that are published.", rows_of);
+    out.gauge("pieme_task_rows", "Published rows.", rows_of);
     let last_ok = there().filter_map(|row| Some((named(row), seconds_of(row.last_ok?))));
-    out.gauge("pieme_task_last_success_timestamp_seconds", "When a run was last published.", last_ok);
+    out.gauge("pieme_task_last_success_timestamp_seconds", "When a run last published rows.", last_ok);
     let failures = there().map(|row| (named(row), f64::from(row.fails_in_a_row)));
-    out.gauge("pieme_task_consecutive_failures", "Runs in a row that were not published.", failures);
+    out.gauge("pieme_task_consecutive_failures", "Consecutive runs that published nothing.", failures);
     let likeness = |row: &TaskRow| row.last_run.as_ref()?.verdict.similarity;
     let similarity = there().filter_map(|row| Some((named(row), likeness(row)?)));
-    out.gauge("pieme_task_similarity_ratio", "How like its template the last page was.", similarity);
+    out.gauge("pieme_task_similarity_ratio", "Similarity of the last page to the template, from 0 to 1.", similarity);
 }
 
 fn state(tasks: &Path, row: &TaskRow, now: DateTime<Utc>) -> State {
@@ -179,7 +179,7 @@ fn state(tasks: &Path, row: &TaskRow, now: DateTime<Utc>) -> State {
     judge::state(&standing, now)
 }
 
-/// The text that Prometheus reads.
+/// The exposition text of Prometheus.
 #[derive(Default)]
 pub struct MetricsText(pub String);
 
@@ -210,7 +210,7 @@ impl MetricsText {
     }
 }
 
-/// Numbers that a panic left half-changed are still numbers.
+/// Ignores poisoning: counters are valid even after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

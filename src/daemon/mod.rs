@@ -1,7 +1,7 @@
 //! The service: watch tasks/ → schedule → spawn child → collect report → publish or quarantine.
 //!
-//! One loop, one closed [`Event`], one match. The loop fetches nothing, parses no HTML and never waits for a run: whatever
-//! takes time happens elsewhere and comes back as an event.
+//! One event loop over one closed [`Event`] enum. The loop fetches nothing, parses no HTML and never waits for a run:
+//! whatever takes time runs in the background and comes back as an event.
 
 mod adopt;
 pub mod alerts;
@@ -45,24 +45,24 @@ use crate::model::TaskName;
 pub enum Event {
     /// A second has passed, more or less.
     Tick,
-    /// The clock has been silent for a while, or a rescan is due.
+    /// The loop's own timeout: no event came in time, a rescan is due, or a planned run is.
     Wakeup,
     /// A fixed chore is due.
     Chore(chores::Chore, chores::ChoreGuard),
-    /// The lease in the fleet is to be renewed, and the other daemons to be looked at.
+    /// The fleet lease is due for renewal; the heartbeat also reads what the other daemons do.
     RenewLease,
     /// Something may have changed in tasks/.
     FolderHint,
-    /// A person asks for something over the control socket.
+    /// A request from the control socket or the dashboard.
     Request(control::ControlRequest, control::ReplySender),
-    /// A run has ended, or could not even begin.
+    /// A run has ended. `None`: its slot was taken, or another daemon owns the task.
     RunEnded(TaskName, Option<runner::RunEnd>),
-    /// Rows were accepted, dropped or brought back at a person's word.
+    /// A person has accepted, dropped or rolled back rows.
     Resorted(TaskName),
-    /// The other daemons that share the store were looked at.
+    /// The result of a lease renewal.
     LeaseRenewed(Result<Option<crate::store::HeartbeatReport>, crate::store::StoreError>),
-    /// SIGHUP: look at everything again.
+    /// SIGHUP: rescan the task folders.
     Reload,
-    /// SIGTERM or SIGINT: take no new work, let the children finish for a while.
+    /// SIGTERM or SIGINT: start no new run, and give the children `stop_grace` to finish.
     Stop,
 }

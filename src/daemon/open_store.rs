@@ -25,7 +25,7 @@ use super::progress::ProgressBoard;
 use super::service::{DaemonError, notify_systemd};
 use super::{Event, gc};
 
-/// Between the first tries; twice as long after each.
+/// Pause after the first attempt; doubled after each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// A store that is back is found within this time.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
@@ -37,18 +37,18 @@ pub(super) struct StartupState {
     pub lock: StateLock,
     pub store: Store,
     pub fleet: Option<FleetMember>,
-    /// Whether the control socket is listened to already.
+    /// Whether the control socket is open already.
     pub is_listening: bool,
 }
 
-/// Where commands are answered while the daemon waits.
+/// What answers commands while the daemon waits for the store.
 pub(super) struct StartupContext<'a> {
     pub events: &'a mpsc::Sender<Event>,
     pub board: &'a ProgressBoard,
     pub listeners: &'a Listeners,
 }
 
-/// Opens the store, however long that takes; none where the daemon was told to stop meanwhile.
+/// Opens the store, however long that takes. `None` when the daemon was told to stop meanwhile.
 pub(super) async fn open(
     config: &Arc<Config>,
     inbox: &mut mpsc::Receiver<Event>,
@@ -89,14 +89,14 @@ pub(super) async fn open(
 
 type OpenAttempt = (Option<StateLock>, Result<(Store, Option<FleetMember>), DaemonError>);
 
-/// On a thread of its own, which nobody waits for when the daemon is told to stop.
+/// One attempt, on a thread of its own that is abandoned when the daemon is told to stop.
 async fn try_once(config: Arc<Config>, held: Option<StateLock>) -> Result<OpenAttempt, DaemonError> {
     let (tell, told) = oneshot::channel();
     let no_thread = |source| DaemonError::Io { what: "a thread to open the store".to_owned(), source };
     let open = move || {
         let mut lock = held;
         let opened = open_all(&config, &mut lock);
-        // Nobody hears it where the daemon has stopped.
+        // The receiver is gone if the daemon has stopped.
         let _ = tell.send((lock, opened));
     };
     thread::Builder::new().name("opening".to_owned()).spawn(open).map_err(no_thread)?;
@@ -115,12 +115,12 @@ fn open_all(config: &Config, lock: &mut Option<StateLock>) -> Result<(Store, Opt
     store.set_retention(gc::retention(config));
     let fleet = FleetMember::join(config, &mut store)?;
     for (run, task) in store.end_interrupted_runs(Utc::now())? {
-        tracing::warn!(%run, %task, "a run was going when the daemon ended; recorded as crash");
+        tracing::warn!(%run, %task, "{task}: run {run} was interrupted when the daemon ended; recorded as crash");
     }
     Ok((store, fleet))
 }
 
-/// Whether it may be over without anybody having done anything to this machine's pieme.
+/// Whether the error may go away without a change to this installation.
 pub(super) fn is_transient(error: &DaemonError) -> bool {
     match error {
         DaemonError::Store(error) => error.is_awaited_at_start(),
@@ -131,12 +131,12 @@ pub(super) fn is_transient(error: &DaemonError) -> bool {
     }
 }
 
-/// A store that is not there, and who was told so.
+/// The wait for a store that cannot be opened yet.
 struct StoreWait<'a> {
     context: StartupContext<'a>,
     pause: Duration,
     since: Instant,
-    /// The reason as it was last said.
+    /// The reason that was last reported.
     reported_reason: Option<String>,
     is_listening: bool,
 }
@@ -146,17 +146,17 @@ impl StoreWait<'_> {
     /// database of another machine, and `TimeoutStartSec` must not end the wait.
     fn report(&mut self, error: &DaemonError) {
         let reason = error.to_string().replace('\n', " ");
-        tracing::debug!("the store is not there yet: {reason}");
+        tracing::debug!("opening the database failed: {reason}");
         if self.reported_reason.as_ref() == Some(&reason) {
             return;
         }
-        tracing::warn!("waiting for the store: {reason}");
-        notify_systemd(&[NotifyState::Ready, NotifyState::Status(&format!("waiting for the store: {reason}"))]);
+        tracing::warn!("waiting for the database; no task runs until it opens: {reason}");
+        notify_systemd(&[NotifyState::Ready, NotifyState::Status(&format!("waiting for the database: {reason}"))]);
         self.context.board.set_waiting_for(Some(reason.clone()));
         self.reported_reason = Some(reason);
     }
 
-    /// From now on commands are answered: with why nothing runs.
+    /// Opens the control socket, so that commands are answered with the reason why nothing runs.
     fn listen(&mut self, config: &Config, is_locked: bool) {
         if self.is_listening || !is_locked {
             return;
@@ -165,21 +165,18 @@ impl StoreWait<'_> {
         let listening = listeners.register("control");
         match control::listen(&config.socket, (*events).clone(), (*board).clone(), listening) {
             Ok(()) => self.is_listening = true,
-            Err(error) => tracing::debug!("no control socket yet: {error}"),
+            Err(error) => tracing::debug!("opening the control socket failed: {error}"),
         }
     }
 
     fn finish(&self) {
         if self.reported_reason.is_some() {
-            tracing::info!(
-                "the store is there after {}",
-                TimeSpan(Duration::from_secs(self.since.elapsed().as_secs()))
-            );
+            tracing::info!("database opened after {}", TimeSpan(Duration::from_secs(self.since.elapsed().as_secs())));
             self.context.board.set_waiting_for(None);
         }
     }
 
-    /// Lets the work go on, and answers whoever asks meanwhile; none when the daemon is told to stop.
+    /// Awaits `work` and answers requests meanwhile. `None` when the daemon is told to stop.
     async fn answer_commands_during<T>(
         &self,
         work: impl Future<Output = T>,
@@ -200,7 +197,7 @@ impl StoreWait<'_> {
                     Some(Event::Request(_, replies)) => {
                         let _ = replies.send(ControlReply::Busy { sentence: self.sentence() });
                     }
-                    // All folders are looked through once the store is there.
+                    // All folders are scanned once the store is open.
                     Some(_) => {}
                 },
                 _ = feed.tick(), if self.reported_reason.is_some() => notify_systemd(&[NotifyState::Watchdog]),
@@ -210,6 +207,6 @@ impl StoreWait<'_> {
 
     fn sentence(&self) -> String {
         let reason = self.reported_reason.as_deref().unwrap_or("it is being opened");
-        format!("the daemon waits for the store, and runs nothing until then: {reason}")
+        format!("the daemon waits for the database and runs nothing until then: {reason}")
     }
 }

@@ -1,5 +1,5 @@
-//! A run's process from its start to its end: however it is left, and whatever panics meanwhile, its whole group is killed and it
-//! is waited for.
+//! The lifecycle of a child process. However it is left, and whatever panics meanwhile, its process group is killed and
+//! the child is reaped.
 
 use std::io;
 use std::process::{Child, ChildStdout, ExitStatus};
@@ -11,16 +11,17 @@ use nix::unistd::Pid;
 use super::collect::stderr_tail;
 use super::threads::{self, ThreadResult};
 
-/// Dropped, it is killed.
+/// Killed when dropped.
 pub struct ChildProcess {
     group: u32,
-    /// Its last words and how it ended. Waits for the group to be killed: until then its number is nobody else's.
+    /// Its stderr and exit status. The child is reaped only after its group was killed: until then the kernel cannot
+    /// give its process id to another process.
     exit: Option<ThreadResult<(String, Option<ExitStatus>)>>,
     killed: Option<mpsc::Sender<()>>,
 }
 
 impl ChildProcess {
-    /// Takes a process that was just started in a group of its own; gives what it says.
+    /// Takes over a process that was just started in a group of its own. Returns its stdout.
     pub fn supervise(mut child: Child) -> io::Result<(ChildProcess, ChildStdout)> {
         let group = child.id();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -28,7 +29,7 @@ impl ChildProcess {
         let (killed, may_wait) = mpsc::channel();
         let end = threads::start("run-end", move || {
             let words = stderr.map(stderr_tail).unwrap_or_default();
-            // Its sender says nothing: it goes.
+            // Nothing is ever sent; this returns when the sender is dropped.
             let _ = may_wait.recv();
             (words, child.wait())
         })?;
@@ -44,7 +45,7 @@ impl ChildProcess {
         kill_group(self.group);
     }
 
-    /// Kills what is left of it; its last words, and how it ended.
+    /// Kills what is left of the group. Returns the child's stderr and exit status.
     pub async fn kill_and_wait(mut self) -> (String, Option<ExitStatus>) {
         self.kill_once();
         match self.exit.take() {
@@ -67,7 +68,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// A process that must be waited for, or its entry stays in the kernel's table.
+/// A child that must be reaped, or it stays a zombie.
 struct UnreapedChild {
     child: Child,
     is_reaped: bool,
@@ -81,7 +82,7 @@ impl UnreapedChild {
 }
 
 impl Drop for UnreapedChild {
-    /// Where no thread could be started for it: it is killed, so that this takes a moment only.
+    /// Runs only where no thread could be started for the child. It is killed first, so that the wait is short.
     fn drop(&mut self) {
         if !self.is_reaped {
             kill_group(self.child.id());
@@ -92,7 +93,7 @@ impl Drop for UnreapedChild {
 
 fn kill_group(id: u32) {
     if let Ok(id) = i32::try_from(id) {
-        // Gone already is what we want.
+        // An error means that the group is gone already.
         let _ = killpg(Pid::from_raw(id), Signal::SIGKILL);
     }
 }

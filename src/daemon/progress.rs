@@ -1,4 +1,5 @@
-//! How far the runs under way are, for `pieme status`. Not in the store: a run of a page or two writes nothing until its end.
+//! The progress of the runs under way, for `pieme status`. Kept in memory: a run of a page or two writes nothing to the
+//! store until its end.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,20 +18,20 @@ pub struct Progress {
     /// Pages that its rows come from.
     pub pages: u32,
     pub rows: u64,
-    /// What its robot did last.
+    /// The robot's last step.
     pub step: Option<String>,
 }
 
-/// All runs under way, told by those who hear their children.
+/// The progress of all runs, updated by the collectors of their messages.
 #[derive(Clone, Default)]
 pub struct ProgressBoard {
     runs: Arc<Mutex<BTreeMap<RunId, Progress>>>,
-    /// Why nothing runs: the store is not there.
+    /// Why nothing runs: what the daemon waits for before it can open the store.
     waiting_for: Arc<Mutex<Option<String>>>,
 }
 
 impl ProgressBoard {
-    /// A run goes on the board, and off it when what is returned is dropped.
+    /// Adds a run to the board, until the returned entry is dropped.
     pub fn register(&self, run: RunId, task: TaskName, started_at: DateTime<Utc>) -> ProgressEntry {
         self.lock().insert(run, Progress { task, run, started_at, pages: 0, rows: 0, step: None });
         ProgressEntry { board: self.clone(), run }
@@ -40,7 +41,7 @@ impl ProgressBoard {
         self.lock().values().cloned().collect()
     }
 
-    /// Why nothing runs, or that it is over.
+    /// Sets the reason why nothing runs; `None` when the wait is over.
     pub fn set_waiting_for(&self, reason: Option<String>) {
         *self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner) = reason;
     }
@@ -55,7 +56,7 @@ impl ProgressBoard {
     }
 }
 
-/// A run's line on the board.
+/// A run's entry on the board.
 pub struct ProgressEntry {
     board: ProgressBoard,
     run: RunId,
@@ -67,7 +68,7 @@ impl ProgressEntry {
     }
 
     pub fn set_step(&self, verb: &str) {
-        // Every verb is short; what a child sends need not be one.
+        // Verbs are short, but a child may send anything.
         let verb: String = verb.chars().take(20).collect();
         self.update(|line| line.step = Some(verb));
     }

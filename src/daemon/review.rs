@@ -1,4 +1,4 @@
-//! Rows that are not published, at a person's word: accepted, dropped, or those of before brought back.
+//! Carries out a person's review: quarantined rows are accepted or dropped, or the previous rows are published again.
 
 use chrono::Utc;
 
@@ -10,7 +10,7 @@ use super::control::{ControlReply, ReplySender};
 use super::service::Service;
 
 impl Service {
-    /// Beside the loop: half a million rows take seconds.
+    /// In the background: half a million rows take seconds.
     pub(super) fn handle_resort_request(&self, task: TaskName, what: ReviewAction, replies: ReplySender) {
         let key = self
             .registry
@@ -20,12 +20,12 @@ impl Service {
             .unwrap_or_default();
         let (keeper, events) = (self.runner.store.clone(), self.events.clone());
         tokio::spawn(async move {
-            tracing::info!(%task, "asked to {what:?} rows");
+            tracing::info!(%task, action = ?what, "{task}: review requested: {what:?}");
             let name = task.clone();
             let done = keeper.call(move |store| store.apply_review(&name, what, &key, Utc::now())).await;
-            // The task may be well again by it, and its people want to know; the loop is gone only when the daemon is.
+            // The task may have recovered, which is worth an alert. The loop ends only with the daemon.
             let _ = events.send(Event::Resorted(task)).await;
-            // Whoever asked may have gone.
+            // The client may have left.
             let _ = replies.send(match done {
                 Ok(Some(verdict)) => ControlReply::Ended(verdict),
                 Ok(None) => ControlReply::Done,

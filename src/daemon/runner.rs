@@ -1,4 +1,5 @@
-//! One run from the parent's side: order, child, report, end. Used by the daemon and by `pieme run` without one.
+//! Executes one run from the parent's side: job, child process, report, verdict. Used by the daemon, and by `pieme run`
+//! when no daemon is running.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -33,9 +34,9 @@ use super::spawn::Spawner;
 use super::store_handle::StoreHandle;
 use super::threads::{self, ThreadResult};
 
-/// The child reports its own time-out; this much later it is killed.
+/// The child reports its own timeout; if it has not, it is killed this much later.
 const KILL_GRACE: Duration = Duration::from_secs(3);
-/// Good runs that the child is told about.
+/// Earlier good runs that the child gets for comparison.
 const PAST_RUNS: u32 = 8;
 
 /// Everything that running a task needs.
@@ -44,20 +45,20 @@ pub struct Runner {
     pub config: Arc<Config>,
     pub store: StoreHandle,
     pub spawner: Spawner,
-    /// One calendar of hosts for all runs.
+    /// One per-host rate limiter for all runs.
     pub host_limiter: SharedHostLimiter,
-    /// How far they all are.
+    /// The progress of all runs.
     pub board: ProgressBoard,
 }
 
-/// One run to be made.
+/// What a run is started with.
 pub struct RunOrder {
     pub folder: Arc<TaskFolder>,
     pub start: RunStart,
-    /// What is due after this run: kept in the store as soon as it has begun.
+    /// The task's next due time, stored as soon as this run has begun.
     pub next_due: Option<DateTime<Utc>>,
     pub listener: Option<TraceListener>,
-    /// Turns true when the run must end now.
+    /// Becomes true when the run must end now.
     pub stop: watch::Receiver<bool>,
 }
 
@@ -65,19 +66,19 @@ pub struct RunOrder {
 #[derive(Debug)]
 pub enum RunResult {
     Run(Box<RunEnd>),
-    /// Somebody has run this slot already.
+    /// This slot of the schedule has had its run already.
     SlotTaken,
-    /// The task has become another daemon's.
+    /// The task was assigned to another daemon.
     NotOurs,
 }
 
-/// A run's end as the daemon needs to know it.
+/// How a run ended.
 #[derive(Debug)]
 pub struct RunEnd {
     pub verdict: Verdict,
-    /// The template that the run has learned and that now stands in the folder.
+    /// The template that the run has learned and that was written to the folder.
     pub learned: Option<String>,
-    /// It crashes again and again: until when the clock leaves it alone.
+    /// Set by crash backoff: the schedule skips the task until then.
     pub backoff_until: Option<DateTime<Utc>>,
 }
 
@@ -87,7 +88,7 @@ impl RunEnd {
     }
 }
 
-/// What made the parent end a child.
+/// Why the parent killed a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KillReason {
     NotKilled,
@@ -103,7 +104,7 @@ impl Runner {
             Ok(ended) => ended,
             Err(panic) => {
                 let why = threads::panic_message(panic);
-                tracing::error!(%run, task = %folder.name, "the daemon panicked around a run: {why}");
+                tracing::error!(%run, task = %folder.name, "{}: the daemon panicked around a run: {why}", folder.name);
                 Ok(RunResult::Run(Box::new(self.record_end(&folder, run, RunEnd::failed(crash_verdict(&why))).await)))
             }
         }
@@ -115,7 +116,7 @@ impl Runner {
         let name = folder.name.clone();
         let begin = move |store: &mut Store| {
             let begun = store.begin_run(&start)?;
-            // Not before: until it has begun, its own slot is what is owed.
+            // Not earlier: until the run has begun, its own slot is the one that is due.
             if next_due.is_some() && begun != BeginOutcome::OwnedElsewhere {
                 store.set_next_due(&start.task, next_due)?;
             }
@@ -137,7 +138,7 @@ impl Runner {
         }
     }
 
-    /// From the order to the verdict, which nobody has written down yet.
+    /// Runs the child and returns the verdict, which is not stored yet.
     pub(super) async fn run_child_job(
         &self,
         folder: &TaskFolder,
@@ -151,24 +152,25 @@ impl Runner {
                 Err(verdict) => RunEnd::failed(verdict),
             }
         };
-        // A run whose end nobody writes down would be shown as running for ever.
+        // A run whose end is not stored would be shown as running for ever.
         AssertUnwindSafe(going).catch_unwind().await.unwrap_or_else(|panic| {
             let why = threads::panic_message(panic);
-            tracing::error!(%run, task = %folder.name, "the daemon panicked during a run: {why}");
+            tracing::error!(%run, task = %folder.name, "{}: the daemon panicked during a run: {why}", folder.name);
             RunEnd::failed(crash_verdict(&why))
         })
     }
 
-    /// Writes the end down and says it.
+    /// Stores the end of a run and logs it.
     pub(super) async fn record_end(&self, folder: &Arc<TaskFolder>, run: RunId, end: RunEnd) -> RunEnd {
         let (verdict, left_alone_until) = self.store_end(folder, run, end.verdict).await;
-        // The one line that a run has in the journal, which shows messages without their fields.
+        // The only line of a run at level info. `journalctl` shows messages without fields, so the facts stand in both.
         let (task, outcome, cause) = (&folder.name, verdict.outcome.word(), verdict.outcome.cause());
-        tracing::info!(%run, %task, outcome, cause, rows = verdict.rows, "{task}: {outcome} ({cause}): {}", verdict.sentence);
+        let (rows, sentence) = (verdict.rows, &verdict.sentence);
+        tracing::info!(%run, %task, outcome, cause, rows, "{task}: {outcome} ({cause}): {sentence}");
         RunEnd { verdict, backoff_until: left_alone_until, ..end }
     }
 
-    /// The order for the child, and a folder that is there for as long as it runs.
+    /// The job for the child, and a scratch folder for a browser.
     pub(super) async fn job_for_child(
         &self,
         folder: &TaskFolder,
@@ -182,13 +184,13 @@ impl Runner {
             Engine::Http => None,
             Engine::Browser => Some(ScratchFolder::new(&self.config, run).map_err(|error| {
                 let why = shortage::in_words(&error);
-                Verdict::failed(Failure::Internal, format!("no folder could be made for the browser: {why}"))
+                Verdict::failed(Failure::Internal, format!("creating the browser's profile folder failed: {why}"))
             })?),
         };
         let assignment = Job {
             run,
             name: folder.name.clone(),
-            // Where alerts go is none of a run's business.
+            // A run does not need the alert targets.
             task: Task { alert: Alert::default(), ..folder.task.clone() },
             script: folder.script.clone(),
             template: folder.template.as_ref().map(TemplateText::text),
@@ -226,7 +228,7 @@ impl Runner {
             match self.start_child(folder, assignment, listener).await {
                 Ok(going) => going,
                 Err(error) => {
-                    let sentence = format!("no process could be started: {}", shortage::in_words(&error));
+                    let sentence = format!("starting the run's process failed: {}", shortage::in_words(&error));
                     return RunEnd::failed(Verdict::failed(Failure::Internal, sentence));
                 }
             };
@@ -237,7 +239,7 @@ impl Runner {
             () = wait_for_stop(&mut stop) => { killed = KillReason::Stop; process.kill(); collecting.await }
         };
         let report = report.unwrap_or_default();
-        // Whatever it still does, it has said what it had to say: nothing of its group stays behind.
+        // The report is complete; the child's process group is killed whatever it still does.
         let (words, status) = process.kill_and_wait().await;
         drop(giving.await);
         self.keep_files(folder, &report);
@@ -245,7 +247,7 @@ impl Runner {
         RunEnd { learned, ..RunEnd::failed(child_verdict(folder, report, killed, status, &words)) }
     }
 
-    /// Starts the child and the threads that speak with it.
+    /// Starts the child and the threads that exchange messages with it.
     async fn start_child(
         &self,
         folder: &TaskFolder,
@@ -258,7 +260,7 @@ impl Runner {
         let pid = process.id();
         let named = self.store.call(move |store| store.set_pid(run, pid)).await;
         if let Err(error) = named {
-            tracing::warn!(%run, "{error}");
+            tracing::warn!(%run, "storing the process id of a run failed: {error}");
         }
         let (answers, answered) = std::sync::mpsc::channel();
         let desk = ChildRequests::open(run, folder, self.host_limiter.clone(), answers);
@@ -277,27 +279,27 @@ impl Runner {
         Ok(RunningChild { process, answer_writer: giving, collector: collecting })
     }
 
-    /// Writes what the child wants kept in the task's folder; a child cannot write there itself.
+    /// Writes the child's session and templates into the task's folder; a child cannot write there itself.
     fn keep_files(&self, folder: &TaskFolder, report: &RunReport) {
         if let Some(json) = &report.cookies
             && let Err(error) = tasks::write_cookies(&folder.dir, json)
         {
-            tracing::warn!(task = %folder.name, "the session could not be kept: {error}");
+            tracing::warn!(task = %folder.name, "{}: storing the session failed: {error}", folder.name);
         }
         if let Some(template) = &report.template
             && let Err(error) = tasks::write_template(&folder.dir, template)
         {
-            tracing::warn!(task = %folder.name, "the template could not be kept: {error}");
+            tracing::warn!(task = %folder.name, "{}: storing the template failed: {error}", folder.name);
         }
         if let Some(template) = &report.details
             && let Err(error) = tasks::write_details(&folder.dir, template)
         {
-            tracing::warn!(task = %folder.name, "the template of the detail pages could not be kept: {error}");
+            tracing::warn!(task = %folder.name, "{}: storing the detail template failed: {error}", folder.name);
         }
     }
 
-    /// Ends the run in the store. When that fails, it has failed: that needs far less room, and is written down as soon as
-    /// there is any.
+    /// Ends the run in the store. If that fails, the run is recorded as failed, which needs far less space and is
+    /// written as soon as there is any.
     async fn store_end(
         &self,
         folder: &Arc<TaskFolder>,
@@ -307,7 +309,7 @@ impl Runner {
         let folder = Arc::clone(folder);
         let work = move |store: &mut Store| {
             let now = Utc::now();
-            // A store that cannot be read says so when the run is ended.
+            // A read error shows again when the run is ended.
             let until = crash_backoff::apply_to_verdict(store, &folder, run, &mut verdict, now).unwrap_or(None);
             let verdict = store.end_run(run, &verdict, now).unwrap_or_else(|error| {
                 let failed = store_failure(error);
@@ -322,7 +324,7 @@ impl Runner {
         }
     }
 
-    /// The store has panicked over a run's rows: without them it can be ended.
+    /// Ends a run without its rows, after the store panicked over them.
     async fn store_failed_end(&self, run: RunId, error: StoreError) -> Verdict {
         let failed = store_failure(error);
         let verdict = failed.clone();
@@ -331,26 +333,26 @@ impl Runner {
             Ok::<_, StoreError>(())
         };
         if let Err(error) = self.store.call(ending).await {
-            tracing::error!(%run, "the end of a run could not be written down: {error}");
+            tracing::error!(%run, "storing the end of run {run} failed: {error}");
         }
         failed
     }
 }
 
-/// What the store refuses costs the run, and only the run.
+/// A store error fails the run, and only the run.
 pub(super) fn store_failure(error: StoreError) -> Verdict {
-    Verdict::failed(Failure::Internal, format!("the store could not take it: {error}"))
+    Verdict::failed(Failure::Internal, format!("storing the run failed: {error}"))
 }
 
-/// A child that was set going, and the threads that speak with it.
+/// A started child, and the threads that exchange messages with it.
 struct RunningChild {
     process: ChildProcess,
     answer_writer: ThreadResult<Result<ParentSocket, FrameError>>,
     collector: ThreadResult<RunReport>,
 }
 
-/// Hands a child its assignment and then the answers to what it asks. What it is written to is held open to the end: the child
-/// ends itself when it sees its stdin close.
+/// Writes the job to the child, and then the answers to its requests. The socket is held open to the end: the child
+/// exits when its stdin is closed.
 pub(super) fn write_job_and_answers(
     mut outlet: ParentSocket,
     assignment: &Job,
@@ -364,18 +366,21 @@ pub(super) fn write_job_and_answers(
     Ok(outlet)
 }
 
-/// The verdict over a run in whose middle the daemon itself has panicked.
+/// The verdict of a run during which the daemon itself panicked.
 pub(super) fn crash_verdict(why: &str) -> Verdict {
-    Verdict::failed(Failure::Crash, format!("the daemon failed during this run ({why}); this is a mistake in pieme"))
+    Verdict::failed(
+        Failure::Crash,
+        format!("the daemon panicked during this run ({why}); this is a bug in pieme, please report it"),
+    )
 }
 
-/// The same of a secret's file.
+/// As [`file_failure`], for a secret.
 fn secret_failure(error: &SecretError) -> Verdict {
     let cause = if error.is_shortage() { Failure::Internal } else { Failure::Config };
     Verdict::failed(cause, error.to_string())
 }
 
-/// What a folder's file has to do with it: a mistake in it is the task's, a shortage is the daemon's.
+/// A mistake in a file is the task's failure (`config`), a shortage of resources the daemon's (`internal`).
 fn file_failure(problem: impl Into<Problem>) -> Verdict {
     let problem = problem.into();
     let cause = if problem.is_shortage { Failure::Internal } else { Failure::Config };
@@ -384,12 +389,12 @@ fn file_failure(problem: impl Into<Problem>) -> Verdict {
 
 pub(super) async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
     if stop.wait_for(|&now| now).await.is_err() {
-        // Nobody is left who could say stop.
+        // The sender is gone, so no stop can come.
         std::future::pending::<()>().await;
     }
 }
 
-/// The verdict over a child: its own, or the one that its end speaks.
+/// The verdict of a child: the one it reported, or one made from how it ended.
 fn child_verdict(
     folder: &TaskFolder,
     report: RunReport,
@@ -411,27 +416,27 @@ fn child_verdict(
     match killed {
         KillReason::TimeLimit => {
             let limit = folder.task.limits.timeout;
-            return Verdict::failed(Failure::Timeout, format!("not done after {limit} (limits.timeout)"));
+            return Verdict::failed(Failure::Timeout, format!("the run was not done after {limit} (limits.timeout)"));
         }
         KillReason::Stop => {
             let mut verdict = Verdict::interrupted();
-            verdict.sentence.push_str("; it is made up at the next start");
+            verdict.sentence.push_str("; the run is made up at the next start");
             return verdict;
         }
         KillReason::NotKilled => {}
     }
     if words.contains("memory allocation of") {
         let limit = folder.task.limits.memory;
-        return Verdict::failed(Failure::Memory, format!("it needed more than {limit} of memory (limits.memory)"));
+        return Verdict::failed(Failure::Memory, format!("the run needed more than {limit} of memory (limits.memory)"));
     }
     let signal = status.and_then(|it| it.signal());
     if signal == Some(Signal::SIGXCPU as i32) {
-        return Verdict::failed(Failure::Timeout, "it used up its processor time (limits.timeout)");
+        return Verdict::failed(Failure::Timeout, "the run used up its processor time (limits.timeout)");
     }
     let how = match (signal, status.and_then(|it| it.code())) {
         (Some(signal), _) => format!("was killed by signal {signal}"),
         (None, Some(code)) => format!("ended with code {code} and no report"),
-        (None, None) => "vanished".to_owned(),
+        (None, None) => "ended without an exit status".to_owned(),
     };
     let panic = words.lines().find(|line| !line.trim().is_empty()).map(|line| format!(": {line}")).unwrap_or_default();
     Verdict::failed(Failure::Crash, format!("the run's process {how}{panic}"))

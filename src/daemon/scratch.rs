@@ -1,4 +1,4 @@
-//! A folder for what a run keeps on disk while it goes: a browser's profile. A run that is killed cannot clean up after itself.
+//! The scratch folder of a run, for a browser's profile. The parent removes it: a run that is killed cannot clean up.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -14,7 +14,8 @@ pub struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
     pub fn new(config: &Config, run: RunId) -> io::Result<ScratchFolder> {
-        // Short, since a browser puts sockets below it, whose whole path has 108 bytes at most; the end of the id is random.
+        // Short, because a browser creates sockets in it, whose paths have at most 108 bytes. The end of the id is
+        // random.
         let name = run.0.simple().to_string().split_off(20);
         let path = scratch_root(config).join(name);
         DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
@@ -25,7 +26,7 @@ impl ScratchFolder {
         &self.0
     }
 
-    /// Removes what runs have left that ended with the daemon. Only for who holds the lock on the state folder.
+    /// Removes what runs left behind that ended with the daemon. The caller must hold the lock on the state folder.
     pub fn sweep(config: &Config) {
         remove(&scratch_root(config));
     }
@@ -41,7 +42,7 @@ fn scratch_root(config: &Config) -> PathBuf {
     config.state.join("runs")
 }
 
-/// Threads of a browser that was killed may still end a write, which puts a file into a folder that is just being emptied.
+/// Threads of a killed browser may still finish a write, which creates a file in the folder that is being emptied.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -51,7 +52,7 @@ fn remove(path: &Path) {
             Ok(()) => return,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(_) if again > 0 => std::thread::sleep(PAUSE),
-            Err(error) => tracing::warn!("{} could not be removed: {error}", path.display()),
+            Err(error) => tracing::warn!("removing {} failed: {error}", path.display()),
         }
     }
 }

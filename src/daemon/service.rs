@@ -1,4 +1,4 @@
-//! The daemon's loop.
+//! The daemon's event loop: start-up, one `match` over [`Event`], and shutdown.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -38,9 +38,9 @@ use super::spawn::Spawner;
 use super::store_handle::StoreHandle;
 use super::{Event, gc, http, watch as folder_watch};
 
-/// Hints that come within this time lead to one rescan.
+/// Folder hints within this time lead to one rescan.
 const DEBOUNCE: Duration = Duration::from_millis(200);
-/// The watchdog is fed so often at the least: each time is a write to the disk.
+/// The watchdog is fed at least this often. Not more often than needed: each time is a write to the disk.
 const WATCHDOG_INTERVAL: Duration = Duration::from_secs(10);
 /// Events that may wait for the loop.
 const INBOX_SIZE: usize = 4_096;
@@ -53,17 +53,18 @@ pub enum DaemonError {
     Store(#[from] StoreError),
     #[error("{what}: {source}")]
     Io { what: String, source: io::Error },
-    #[error("the clock could not be started: {0}")]
+    #[error("starting the scheduler failed: {0}")]
     Clock(#[from] tokio_cron_scheduler::JobSchedulerError),
     #[error(
-        "{} was moved or replaced while the daemon ran: it ends, so that no second one runs beside it. Start it again",
+        "the state folder {} was moved or replaced while the daemon ran, so the daemon stops: a second one could \
+         use it now. Start it again",
         .0.display()
     )]
     StateMoved(PathBuf),
 }
 
-/// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run; `front` is
-/// given the door once the task folders are read.
+/// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run.
+/// `front` gets the daemon's handle once the task folders are read.
 pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(DaemonHandle)) -> Result<(), DaemonError> {
     let io_error = |what: &str| {
         let what = what.to_owned();
@@ -90,16 +91,19 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(DaemonHand
     };
     let watcher = folder_watch::watch(&config.tasks, events.clone());
     if let Err(error) = &watcher {
-        tracing::warn!("{} cannot be watched ({error}); it is looked through every 2 s", config.tasks.display());
+        tracing::warn!("watching {} failed ({error}); it is scanned every 2 s instead", config.tasks.display());
     }
     let clock = SchedulerClock::start(events.clone(), watcher.is_ok()).await?;
     let (courier, rounds) = Notifier::start(Arc::clone(&config), runner.store.clone(), Arc::clone(&figures));
     let mut service = Service::new(config, runner, events, (courier, Arc::clone(&figures)));
     if !clock::is_plausible(Utc::now()) {
-        tracing::warn!("the clock says {}, which is long past: nothing runs until it is set", Utc::now());
+        tracing::warn!(
+            "the system clock says {}, which is in the past: no task runs until the clock is set",
+            Utc::now()
+        );
     }
     service.fleet = fleet.clone().map(FleetState::new);
-    // A store that goes away again now is met by the loop, as at any other time.
+    // If the store fails again now, the loop retries as at any other time.
     ignore_transient(service.rescan().await)?;
     ignore_transient(service.renew_first_lease().await)?;
     if let Some(fleet) = &fleet {
@@ -110,10 +114,10 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(DaemonHand
         let (config, keeper) = (Arc::clone(&service.config), service.runner.store.clone());
         let served = http::listen(address, config, keeper, Arc::clone(&figures)).await;
         let at = served.map_err(io_error(&format!("metrics = \"{address}\"")))?;
-        tracing::info!("figures at http://{at}/metrics, health at http://{at}/healthz");
+        tracing::info!("metrics at http://{at}/metrics, health at http://{at}/healthz");
     }
     front(DaemonHandle::new(service.runner.clone(), service.events.clone(), figures.listeners.clone()));
-    tracing::info!("the daemon is ready: {} tasks", service.registry.iter().count());
+    tracing::info!("the daemon is ready; tasks: {}", service.registry.iter().count());
     notify_systemd(&[NotifyState::Ready, NotifyState::Status("0 running")]);
     tokio::select! {
         () = service.run_loop(inbox, clock) => {}
@@ -137,30 +141,30 @@ pub(super) struct Service {
     metrics: Arc<DaemonMetrics>,
     pub(super) registry: TaskRegistry,
     pub(super) queue: RunQueue,
-    /// What there is to share with other daemons; none where the store is this one's alone.
+    /// Membership in a fleet; `None` with SQLite.
     pub(super) fleet: Option<FleetState>,
-    /// Who waits at the socket for which task's next run.
+    /// Clients that wait for a task's next run.
     pub(super) waiting_clients: HashMap<TaskName, Vec<ReplySender>>,
-    /// Who hears which task's run under way.
+    /// Clients that get the trace of a task's run under way.
     pub(super) tracing_clients: HashMap<TaskName, Vec<ReplySender>>,
-    /// Templates as this daemon has last seen or written them: only a person's change starts a run.
+    /// Templates as this daemon last read or wrote them, to detect a person's change, which starts a run.
     pub(super) templates: BTreeMap<TaskName, Option<TemplateText>>,
-    /// Templates that came to folders while a run was going which may have learned them.
+    /// Templates that changed during a run, which may have learned them.
     pub(super) unresolved_templates: BTreeMap<TaskName, Option<TemplateText>>,
-    /// Tasks that crash again and again, and until when the clock leaves them alone. Follows from the store.
+    /// Tasks in crash backoff, and until when the schedule skips them. Derived from the store.
     pub(super) crash_backoff: BTreeMap<TaskName, DateTime<Utc>>,
     /// Next due times that are not in the store yet.
     pub(super) unsaved_due_times: Vec<(TaskName, Option<DateTime<Utc>>)>,
     pub(super) started_at: DateTime<Utc>,
-    /// When the folders are looked through besides the chore: after a hint, and after a look that failed.
+    /// When the folders are scanned next, besides the chore: after a hint, and after a failed scan.
     pub(super) rescan_at: Option<Instant>,
     pub(super) jumps: JumpWatch,
-    /// When systemd was last told that we are alive.
+    /// When the systemd watchdog was last fed.
     watchdog_fed_at: Instant,
-    /// The clock was set back: slots up to here had their runs when it said so for the first time.
+    /// Set when the clock was set back: slots up to this time have had their runs already.
     pub(super) repeated_until: Option<DateTime<Utc>>,
     pub(super) stopping: watch::Sender<bool>,
-    /// Set by SIGTERM: when the children that still run are ended.
+    /// Set by SIGTERM: when the children that still run are killed.
     pub(super) stop_by: Option<Instant>,
 }
 
@@ -202,22 +206,22 @@ impl Service {
             let event = match timeout(self.until_next_wakeup(), inbox.recv()).await {
                 Ok(Some(event)) => event,
                 Ok(None) => return,
-                // A tick of our own: the loop turns even while the clock is silent.
+                // The loop iterates even without clock ticks.
                 Err(_) => Event::Wakeup,
             };
             if clock.since_last_tick() >= MAX_TICK_GAP {
                 tracing::warn!("no clock tick for {} s; restarting the scheduler", MAX_TICK_GAP.as_secs());
                 if let Err(error) = clock.restart().await {
-                    tracing::error!("the scheduler could not be restarted: {error}");
+                    tracing::error!("restarting the scheduler failed: {error}");
                 }
             }
             if let Err(error) = self.handle(event).await {
-                tracing::error!("{error}");
+                tracing::error!("handling an event failed: {error}");
             }
-            // Here and not as an event: hints that never stop must not put it off for ever.
+            // Here and not as an event: a stream of hints must not postpone the scan for ever.
             if self.rescan_at.is_some_and(|at| Instant::now() >= at) && self.stop_by.is_none() {
                 if let Err(error) = self.rescan().await {
-                    tracing::error!("{error}");
+                    tracing::error!("scanning the tasks folder failed: {error}");
                 }
                 self.start_queued_runs();
             }
@@ -228,7 +232,7 @@ impl Service {
         }
     }
 
-    /// The loop wakes for the next due run by itself: the clock's ticks alone would make each up to a second late.
+    /// The loop wakes up for the next due run: with the clock's ticks alone each run would start up to a second late.
     fn until_next_wakeup(&self) -> Duration {
         let until_rescan = self.rescan_at.map_or(MAX_TICK_GAP, |at| at.saturating_duration_since(Instant::now()));
         let first = self.queue.next_start().filter(|_| self.stop_by.is_none());
@@ -247,7 +251,7 @@ impl Service {
             }
             Event::Reload => self.rescan().await?,
             Event::Request(ControlRequest::Run { task }, replies) => {
-                // Whoever asks has perhaps just saved a file: the run must be of what stands there now.
+                // The person may just have saved a file: the run must use what the folder has now.
                 self.rescan().await?;
                 self.handle_run_request(task, replies).await?;
             }
@@ -272,7 +276,7 @@ impl Service {
             Event::Request(ControlRequest::Tasks { undelivered_since }, replies) => {
                 self.send_task_rows(undelivered_since, replies)
             }
-            // Answered where it was asked.
+            // Answered in control.rs.
             Event::Request(ControlRequest::Progress, _) => {}
             Event::RunEnded(task, end) => self.run_ended(task, end).await?,
             Event::Resorted(task) => {
@@ -295,14 +299,14 @@ impl Service {
             return Ok(());
         }
         if let Some(jump) = self.jumps.jump(now, Instant::now()) {
-            tracing::warn!("the clock was set by {} s; all due times are computed again", jump.num_seconds());
+            tracing::warn!("the system clock jumped by {} s; recomputing all due times", jump.num_seconds());
             if jump < TimeDelta::zero() {
                 self.repeated_until = self.repeated_until.max(Some(now - jump));
             }
             self.replan_all(now).await?;
             self.save_due_times().await?;
         }
-        // A store that cannot write costs each due task this run, and none of them the next.
+        // If the store cannot be written, each due task loses this run, but not the next.
         let mut fallen = Ok(());
         for (name, slot) in self.queue.take_due(now) {
             fallen = fallen.and(self.queue_due_run(name, slot, now).await);
@@ -313,8 +317,8 @@ impl Service {
         fallen
     }
 
-    /// Performs a fixed chore; what takes long happens in the background, with the guard in its hands. A daemon that stops
-    /// takes no new work.
+    /// Performs a fixed chore. Long ones run in the background and hold the guard. A daemon that stops starts no new
+    /// work.
     async fn perform_chore(&mut self, chore: Chore, guard: ChoreGuard) -> Result<(), StoreError> {
         if self.stop_by.is_some() {
             return Ok(());
@@ -352,12 +356,13 @@ impl Service {
             Some(entry) => match (&entry.good, &entry.problem) {
                 (Some(folder), _) => Arc::clone(folder),
                 (None, Some(problem)) => return refuse(problem.to_string()),
-                (None, None) => return put_off(format!("`{name}` has not been read yet; try again")),
+                (None, None) => return put_off(format!("the folder of `{name}` has not been read yet; try again")),
             },
         };
-        // What a person has just taught may have been noticed halfway: whoever asks now gets a run of all of it.
+        // A label that was just written may have been read halfway. A request during such a run is queued, so that it
+        // uses the complete label.
         if self.queue.running_trigger(&name).is_some_and(|trigger| trigger != Trigger::Learned) {
-            return put_off(format!("`{name}` is running already; `pieme log {name}` shows how far it is"));
+            return put_off(format!("`{name}` is running already; `pieme log {name}` shows its progress"));
         }
         if !self.claim(&name).await? {
             return put_off(runs_elsewhere(&name));
@@ -368,7 +373,7 @@ impl Service {
         Ok(())
     }
 
-    /// Whoever waits at the socket for a run that will not start now is told so.
+    /// Replies to the clients that wait for a run which will not start.
     pub(super) fn refuse_waiting_clients(&mut self, name: &TaskName, why: &str) {
         for reply in self.waiting_clients.remove(name).unwrap_or_default() {
             let _ = reply.send(ControlReply::Busy { sentence: format!("`{name}` was not run: {why}") });
@@ -390,7 +395,7 @@ impl Service {
         let start = RunStart {
             run: RunId::new(),
             task: waiting.name.clone(),
-            // A time that comes a second time is no reason to be silent.
+            // After the clock was set back the same slot comes again; the run must not be rejected as a duplicate.
             slot: waiting.slot.map(|slot| slot.0).filter(|slot| Some(*slot) > self.repeated_until),
             trigger: waiting.trigger,
             started_at: Utc::now(),
@@ -406,7 +411,7 @@ impl Service {
                 Ok(RunResult::Run(end)) => Some(*end),
                 Ok(RunResult::SlotTaken | RunResult::NotOurs) => None,
                 Err(error) => {
-                    tracing::error!(task = %waiting.name, "the run could not be begun: {error}");
+                    tracing::error!(task = %waiting.name, "{}: starting the run failed: {error}", waiting.name);
                     Some(RunEnd::failed(store_failure(error)))
                 }
             };
@@ -418,7 +423,7 @@ impl Service {
         });
     }
 
-    /// Trace lines go to whoever asked for this run over the socket.
+    /// Forwards trace lines to the clients that asked for this run.
     fn forward_trace(&mut self, name: &TaskName, run: RunId) -> Option<super::collect::TraceListener> {
         let replies = self.waiting_clients.remove(name)?;
         self.tracing_clients.insert(name.clone(), replies.clone());
@@ -443,19 +448,20 @@ impl Service {
         for reply in self.tracing_clients.remove(&name).unwrap_or_default() {
             let _ = reply.send(match &end {
                 Some(end) => ControlReply::Ended(end.verdict.clone()),
-                None => {
-                    ControlReply::Refused { sentence: "the run could not be recorded; see the daemon's log".to_owned() }
-                }
+                None => ControlReply::Refused {
+                    sentence: "the run could not be recorded; the daemon's log says why: journalctl -u pieme-daemon"
+                        .to_owned(),
+                },
             });
         }
         if let Some(RunEnd { learned: Some(template), .. }) = &end {
-            // No person's change: it must not start another run.
+            // Learned by the run, so it must not start another one.
             self.templates.insert(name.clone(), Some(TemplateText::new(template)));
         }
         self.resolve_template_origin(&name);
         let Some(RunEnd { verdict, backoff_until: left_alone_until, .. }) = end else { return Ok(()) };
         if self.stop_by.is_some() && verdict.is_interrupted() {
-            // Cut short by the stop: still owed, and made up at the next start.
+            // Interrupted by the stop: still due, and made up at the next start.
             let now = Utc::now();
             return self.runner.store.call(move |store| store.set_next_due(&name, Some(now))).await;
         }
@@ -465,7 +471,7 @@ impl Service {
     fn stop(&mut self) {
         if self.stop_by.is_none() {
             tracing::info!(
-                "stopping; {} runs are given {} to finish",
+                "stopping; runs under way: {}, time to finish: {}",
                 self.queue.running_count(),
                 self.config.stop_grace
             );
@@ -474,14 +480,14 @@ impl Service {
         }
     }
 
-    /// Sends the rows of the status table, beside everything else.
+    /// Sends the rows of the status table, in the background.
     fn send_task_rows(&self, undelivered_since: DateTime<Utc>, replies: ReplySender) {
         let keeper = self.runner.store.clone();
         tokio::spawn(async move {
             let read = move |store: &mut Store| {
                 Ok::<_, StoreError>((store.tasks()?, store.failing_deliveries(undelivered_since)?))
             };
-            // Who asked may have left.
+            // The client may have left.
             let _ = replies.send(match keeper.call(read).await {
                 Ok((rows, undelivered)) => ControlReply::Tasks { rows, undelivered },
                 Err(error) => ControlReply::failed(&error),
@@ -489,36 +495,36 @@ impl Service {
         });
     }
 
-    /// Removes what is not kept any longer, beside everything else.
+    /// Collects garbage in the background.
     fn collect_garbage(&self, dry_run: bool, replies: Option<ReplySender>, chore: Option<ChoreGuard>) {
         let keeper = self.runner.store.clone();
         tokio::spawn(async move {
             let _until_done = chore;
             let reply = match gc::collect(&keeper, dry_run).await {
                 Ok(collected) => {
-                    tracing::info!(dry_run, ?collected, "looked for what is not kept any longer");
+                    tracing::info!(dry_run, ?collected, "garbage collection finished");
                     ControlReply::Collected(collected)
                 }
                 Err(error) => {
-                    tracing::error!("what is not kept any longer could not be removed: {error}");
+                    tracing::error!("garbage collection failed: {error}");
                     ControlReply::failed(&error)
                 }
             };
-            // Who asked may have left.
+            // The client may have left.
             if let Some(replies) = replies {
                 let _ = replies.send(reply);
             }
         });
     }
 
-    /// Runs whose end the store had no room for; the loop does not wait for it.
+    /// Stores the ends of runs that the store had no space for, in the background.
     fn write_pending_ends(&self) {
         let keeper = self.runner.store.clone();
         tokio::spawn(async move { keeper.call(|store| store.write_pending_ends()).await });
     }
 
-    /// The sign of life goes out once the store has taken a write: a loop that turns on a dead store is not alive. One that
-    /// refuses it, since the disk is full, is: a new start would help nobody.
+    /// Feeds the systemd watchdog once the store has answered a write: a loop on a store that hangs is not alive. A
+    /// store that refuses the write, because the disk is full, counts as alive: a restart would not help.
     fn feed_watchdog(&mut self) {
         let Some(patience) = sd_notify::watchdog_enabled() else { return };
         if self.watchdog_fed_at.elapsed() < (patience / 3).min(WATCHDOG_INTERVAL) {
@@ -528,7 +534,7 @@ impl Service {
         let (keeper, running) = (self.runner.store.clone(), self.queue.running_count());
         tokio::spawn(async move {
             if let Err(error) = keeper.call(|store| store.record_alive(Utc::now())).await {
-                tracing::warn!("the store takes no writes: {error}");
+                tracing::warn!("the database accepts no writes: {error}");
             }
             notify_systemd(&[NotifyState::Watchdog, NotifyState::Status(&format!("{running} running"))]);
         });
@@ -542,7 +548,7 @@ fn runs_elsewhere(task: &TaskName) -> String {
 fn ignore_transient(done: Result<(), StoreError>) -> Result<(), StoreError> {
     match done {
         Err(error) if error.is_awaited_at_start() => {
-            tracing::warn!("the tasks are not all known yet: {error}");
+            tracing::warn!("reading the tasks at the start failed; retrying: {error}");
             Ok(())
         }
         done => done,
@@ -551,7 +557,7 @@ fn ignore_transient(done: Result<(), StoreError>) -> Result<(), StoreError> {
 
 pub(super) fn notify_systemd(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::debug!("systemd was not told: {error}");
+        tracing::debug!("notifying systemd failed: {error}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Starts a run's process: this very program again, with nothing of ours but a socket and two pipes.
+//! Starts child processes: this program again, with an empty environment, a socket and two pipes.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -13,13 +13,13 @@ use crate::protocol::ParentSocket;
 
 use super::threads::catch_panic;
 
-/// This very program, even after its file was replaced by a newer version: parent and child speak the same language.
+/// This program, even after its file was replaced by a newer version: parent and child must use the same protocol.
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
 
-/// The word that makes the program a run's child.
+/// The argument that makes the program a child.
 pub const RUN_CHILD: &str = "run-child";
 
-/// A run's process and the way to it, which it takes for its stdin.
+/// A child and the parent's end of its stdin socket.
 type SpawnResult = io::Result<(Child, ParentSocket)>;
 type SpawnRequest = oneshot::Sender<SpawnResult>;
 
@@ -36,7 +36,7 @@ impl Spawner {
         let (orders, inbox) = mpsc::channel::<SpawnRequest>();
         thread::Builder::new().name("spawner".to_owned()).spawn(move || {
             for answer in inbox {
-                // An asker who has gone away leaves a child without an assignment: it sees its stdin close, and ends.
+                // If the caller has gone, the child gets no job: its stdin is closed, and it exits.
                 let started = catch_panic(|| spawn_child(&program)).unwrap_or_else(|why| Err(io::Error::other(why)));
                 drop(answer.send(started));
             }
@@ -50,9 +50,9 @@ impl Spawner {
 
     pub async fn spawn(&self) -> SpawnResult {
         let (answer, answered) = oneshot::channel();
-        // A thread that is gone drops the order, and it is not answered.
+        // If the thread has ended, the request is dropped and gets no answer.
         let _ = self.requests.send(answer);
-        answered.await.unwrap_or_else(|_| Err(io::Error::other("the thread that starts processes has ended")))
+        answered.await.unwrap_or_else(|_| Err(io::Error::other("the spawner thread has ended; restart the daemon")))
     }
 }
 

@@ -1,5 +1,5 @@
-//! A walk that a person looks at step by step: a run's sealed process, whose steps wait for a word. Nothing of it is published and
-//! nothing is kept.
+//! Step-by-step execution for `pieme step`: a sandboxed child whose robot waits for a command before each step. Nothing
+//! is published or kept.
 
 use std::io;
 use std::process::ChildStdout;
@@ -20,7 +20,7 @@ use super::runner::{Runner, write_job_and_answers};
 use super::scratch::ScratchFolder;
 use super::threads;
 
-/// A walk under way. Its process ends with it.
+/// A stepping session. Its child process ends with it.
 pub struct StepProcess {
     answers: AnswerSender,
     reports: mpsc::Receiver<(StepwiseState, Vec<u8>)>,
@@ -29,17 +29,17 @@ pub struct StepProcess {
 }
 
 impl Runner {
-    /// Starts a walk and waits until it stands before its first step; else says why it does not.
+    /// Starts the child and waits until it is ready for the first step.
     pub async fn start_stepping(&self, folder: &Arc<TaskFolder>) -> Result<(StepProcess, StepwiseState), String> {
         let run = RunId::new();
         let (mut assignment, scratch) = self.job_for_child(folder, run).await.map_err(|verdict| verdict.sentence)?;
         assignment.stepwise = true;
         let begun = self.start_step_process(folder, assignment, scratch).await;
         let mut stepping =
-            begun.map_err(|error| format!("no process could be started: {}", shortage::in_words(&error)))?;
+            begun.map_err(|error| format!("starting the process failed: {}", shortage::in_words(&error)))?;
         match stepping.reports.recv().await {
             Some((stepped, _)) => Ok((stepping, stepped)),
-            None => Err("the walk could not begin; a run of the task says why".to_owned()),
+            None => Err(format!("the robot could not be started; `pieme run {}` says why", folder.name)),
         }
     }
 
@@ -54,7 +54,7 @@ impl Runner {
         let (answers, answered) = std::sync::mpsc::channel();
         let desk = ChildRequests::open(assignment.run, folder, self.host_limiter.clone(), answers.clone());
         let (tell, news) = mpsc::channel(1);
-        // Each ends when the other side does: the process with its stdin, our threads with the process.
+        // The process ends when its stdin is closed, the threads when the process ends.
         threads::start("step-give", move || write_job_and_answers(outlet, &assignment, answered))?;
         threads::start("step-hear", move || serve_requests(stdout, desk, &tell))?;
         Ok(StepProcess { answers, reports: news, _process: process, _scratch: scratch })
@@ -62,14 +62,14 @@ impl Runner {
 }
 
 impl StepProcess {
-    /// Does a step, or takes one back; none: the process is gone.
+    /// Executes a step, or undoes one. `None` when the process has ended.
     pub async fn step(&mut self, forward: bool) -> Option<(StepwiseState, Vec<u8>)> {
         self.answers.send(ChildAnswer::Reply(ParentAnswer::Step { forward }, Vec::new())).ok()?;
         self.reports.recv().await
     }
 }
 
-/// Grants what the walk asks for, as a run's desk does, and keeps nothing of it.
+/// Answers the child's requests as for a run, but keeps nothing.
 fn serve_requests(mut pipe: ChildStdout, mut desk: ChildRequests, tell: &mpsc::Sender<(StepwiseState, Vec<u8>)>) {
     for _ in 0..MAX_MESSAGES {
         let Ok(Some((message, raw))) = protocol::read::<Message>(&mut pipe) else { return };

@@ -1,5 +1,5 @@
-//! The store's one thread. Everybody else hands it work and waits for the answer, so nothing blocks the loop. Work that panics costs
-//! only itself: the thread lives as long as the daemon.
+//! The thread that owns the store. All others send it jobs and await the results, so that nothing blocks the event
+//! loop. A job that panics fails alone: the thread lives as long as the daemon.
 
 use std::io;
 use std::sync::mpsc;
@@ -13,7 +13,7 @@ use super::threads::catch_panic;
 
 type StoreJob = Box<dyn FnOnce(&mut Store) + Send>;
 
-/// What the store's thread can be asked for: something that says when there is none.
+/// A job's result type, which can carry the error that the store's thread is gone.
 pub trait FromStoreError: Send + 'static {
     fn from_store_error(error: StoreError) -> Self;
 }
@@ -28,7 +28,7 @@ impl<T: Send + 'static, E: From<StoreError> + Send + 'static> FromStoreError for
 #[derive(Clone)]
 pub struct StoreHandle {
     jobs: mpsc::Sender<StoreJob>,
-    /// How many jobs were done: who shows something of the store looks again when it moves.
+    /// The number of finished jobs; a change means that the store may have changed.
     done: watch::Receiver<u64>,
 }
 
@@ -55,40 +55,40 @@ impl StoreHandle {
         self.done.clone()
     }
 
-    /// As [`Keeper::ask`], from a thread that may block.
+    /// As [`StoreHandle::call`], from a thread that may block.
     pub fn call_blocking<T: FromStoreError>(&self, work: impl FnOnce(&mut Store) -> T + Send + 'static) -> T {
         let (answer, answered) = mpsc::channel();
         self.send(Box::new(move |store| drop(answer.send(run_job(store, work)))));
         answered.recv().unwrap_or_else(|_| T::from_store_error(thread_gone()))
     }
 
-    /// Hands it work, and does not wait.
+    /// Sends a job without waiting for it.
     pub fn post(&self, work: impl FnOnce(&mut Store) + Send + 'static) {
         let work = |store: &mut Store| {
             work(store);
             Ok::<_, StoreError>(())
         };
-        // What went wrong is in the log.
+        // A panic is in the log.
         self.send(Box::new(move |store| drop(run_job(store, work))));
     }
 
     fn send(&self, job: StoreJob) {
-        // A thread that is gone drops the job, and whoever waits for it is told.
+        // If the thread has ended, the job is dropped and its caller gets an error.
         let _ = self.jobs.send(job);
     }
 }
 
-/// Does the work; a panic in it is its answer, and leaves no transaction open.
+/// Runs a job. A panic becomes its result, and its transaction is rolled back.
 fn run_job<T: FromStoreError>(store: &mut Store, work: impl FnOnce(&mut Store) -> T) -> T {
     catch_panic(|| work(store)).unwrap_or_else(|why| {
-        tracing::error!("the store's thread panicked and goes on: {why}");
+        tracing::error!("a database job panicked: {why}; its changes are rolled back. Please report this bug");
         store.recover();
         T::from_store_error(StoreError::Panicked(why))
     })
 }
 
 fn thread_gone() -> StoreError {
-    StoreError::Panicked("its thread has ended; restart the daemon".to_owned())
+    StoreError::Panicked("the store's thread has ended; restart the daemon".to_owned())
 }
 
 #[cfg(test)]

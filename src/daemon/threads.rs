@@ -1,5 +1,5 @@
-//! Work that blocks, on a thread of its own. Where the system has no room for one that is an error: tokio's `spawn_blocking`
-//! panics then, or puts the work in line behind work that waits for it.
+//! Runs blocking work on threads. A shortage of threads is an error here; tokio's `spawn_blocking` panics instead, or
+//! queues the work behind work that waits for it.
 
 use std::any::Any;
 use std::future::Future;
@@ -12,7 +12,7 @@ use std::thread;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
-/// What a thread works out; none where it has panicked.
+/// The result of a thread; `None` when it has panicked.
 pub struct ThreadResult<T>(oneshot::Receiver<T>);
 
 impl<T> Future for ThreadResult<T> {
@@ -23,29 +23,29 @@ impl<T> Future for ThreadResult<T> {
     }
 }
 
-/// Starts a thread for this work alone, which may last as long as it likes.
+/// Starts a dedicated thread, for work of any duration.
 pub fn start<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<ThreadResult<T>> {
     let (done, working) = oneshot::channel();
-    // Whoever has gone needs no result.
+    // The receiver may have gone.
     thread::Builder::new().name(name.to_owned()).spawn(move || drop(done.send(work())))?;
     Ok(ThreadResult(working))
 }
 
-/// Does short work on one of the threads that are shared; fails where it panics, and where there is no thread for it.
+/// Runs short work on the shared pool. Fails when it panics, and when no thread can be started.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     let begun = catch_panic(|| spawn_blocking(work)).map_err(io::Error::other)?;
     begun.await.map_err(io::Error::other)
 }
 
-/// Does it, or says what it panicked with.
+/// Runs `work`, or returns the message of its panic.
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panic_message)
 }
 
-/// What a panic has to say.
+/// The message of a panic.
 pub fn panic_message(panic: Box<dyn Any + Send>) -> String {
     let said = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
-    said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it did not say why".to_owned())
+    said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
 #[cfg(test)]

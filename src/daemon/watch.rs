@@ -14,12 +14,12 @@ use tokio::time::{Instant, interval};
 
 use super::Event;
 
-/// A new folder is to be seen within two seconds.
+/// A new folder must take effect within two seconds.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Where the folder cannot be watched that is tried again after so long.
+/// When watching failed, it is retried after this long.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
-/// Hints come for as long as this is held.
+/// Watches until dropped.
 pub struct FolderWatch(AbortHandle);
 
 impl Drop for FolderWatch {
@@ -28,7 +28,7 @@ impl Drop for FolderWatch {
     }
 }
 
-/// Sends hints, whatever comes to stand at the path. What is dropped from a full inbox is no loss: a rescan sees all.
+/// Sends hints for whatever folder is at the path. A hint dropped by a full inbox is no loss: a rescan sees everything.
 pub fn watch(tasks: &Path, events: mpsc::Sender<Event>) -> notify::Result<FolderWatch> {
     let seen = folder_identity(tasks);
     let watcher = start_watcher(tasks, &events)?;
@@ -42,11 +42,11 @@ pub fn watch(tasks: &Path, events: mpsc::Sender<Event>) -> notify::Result<Folder
     Ok(FolderWatch(tokio::spawn(follow.run()).abort_handle()))
 }
 
-/// The folder that is watched, and where it should be.
+/// The watched folder and its path.
 struct FolderWatcher {
     tasks: PathBuf,
     events: mpsc::Sender<Event>,
-    /// Which folder it is: its device and its number there.
+    /// Device and inode of the watched folder.
     watched: Option<(u64, u64)>,
     watcher: Option<RecommendedWatcher>,
     retry_at: Instant,
@@ -68,22 +68,22 @@ impl FolderWatcher {
 
     fn switch_to(&mut self, found: Option<(u64, u64)>) {
         if found != self.watched {
-            tracing::info!("{} is another folder than before", self.tasks.display());
+            tracing::info!("{} was replaced or moved; rescanning", self.tasks.display());
         }
-        // First this: of the old folder nobody wants to hear any more.
+        // First stop watching the old folder.
         self.watcher = None;
         self.watched = found;
         self.retry_at = Instant::now() + RETRY_AFTER;
         if found.is_some() {
             match start_watcher(&self.tasks, &self.events) {
                 Ok(watcher) => self.watcher = Some(watcher),
-                Err(error) => tracing::warn!("{} cannot be watched: {error}", self.tasks.display()),
+                Err(error) => tracing::warn!("watching {} failed: {error}; retrying", self.tasks.display()),
             }
         }
     }
 }
 
-/// Which folder a path leads to now: its device and its number there.
+/// Device and inode of the folder at a path.
 fn folder_identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|it| (it.dev(), it.ino()))
 }
@@ -103,7 +103,7 @@ fn start_watcher(tasks: &Path, events: &mpsc::Sender<Event>) -> notify::Result<R
     Ok(watcher)
 }
 
-/// What pieme itself writes under `.state/` and `samples/` after each run is no news.
+/// Ignores what pieme itself writes under `.state/` and `samples/` after each run.
 fn is_task_change(root: &Path, paths: &[std::path::PathBuf]) -> bool {
     paths.is_empty()
         || paths.iter().any(|path| {

@@ -1,4 +1,4 @@
-//! A copied cURL command → a draft.
+//! Makes a draft from a copied cURL command.
 
 mod command;
 mod options;
@@ -18,24 +18,24 @@ pub use steps::{empty_login, user_field};
 pub enum CurlError {
     #[error(transparent)]
     Words(#[from] WordsError),
-    #[error("there is no curl command in this; choose “Copy as cURL” in the browser's network panel")]
+    #[error("the text has no curl command; choose “Copy as cURL” in the browser's network panel")]
     NoCommand,
-    #[error("this is PowerShell's Invoke-WebRequest; choose “Copy as cURL (bash)” or “(cmd)” instead")]
+    #[error("the text is a PowerShell command (Invoke-WebRequest); choose “Copy as cURL (bash)” or “(cmd)” instead")]
     PowerShell,
     #[error("the command has no address")]
     NoAddress,
-    #[error("`{0}` cannot be read as an address: {1}")]
+    #[error("`{0}` is not a valid address: {1}")]
     Address(String, String),
-    #[error("only http and https can be asked, not {0}:")]
+    #[error("only http and https are supported, not {0}:")]
     Scheme(String),
-    #[error("this is longer than any command ({0} bytes; the most is {MAX_BYTES})")]
+    #[error("the command is too long ({0} bytes, at most {MAX_BYTES})")]
     TooLong(usize),
 }
 
-/// Linux takes no longer command line than 2 MB.
+/// Linux accepts no command line longer than 2 MB.
 pub const MAX_BYTES: usize = 2 << 20;
 
-/// The draft of what was pasted: one command, or several.
+/// Makes a draft from pasted text with one or more commands.
 pub fn from_curl(text: &str) -> Result<Draft, CurlError> {
     if text.len() > MAX_BYTES {
         return Err(CurlError::TooLong(text.len()));
@@ -46,14 +46,14 @@ pub fn from_curl(text: &str) -> Result<Draft, CurlError> {
     let commands = shell_words::commands(text)?;
     let curls: Vec<&[String]> = commands.iter().filter_map(|words| without_curl_word(words)).collect();
     match (curls.as_slice(), commands.as_slice()) {
-        // Without the word itself: somebody has copied from behind it.
+        // Without the word `curl`: the text was copied from after it.
         ([], [words, ..]) if words.iter().any(|word| word.starts_with("http")) => draft(&[words]),
         ([], _) => Err(CurlError::NoCommand),
         (curls, _) => draft(curls),
     }
 }
 
-/// The same of words that a shell has cut already, with or without `curl` before them.
+/// The same for words that a shell has split already, with or without `curl` before them.
 pub fn from_curl_words(words: &[String]) -> Result<Draft, CurlError> {
     draft(&[without_curl_word(words).unwrap_or(words)])
 }
@@ -66,7 +66,7 @@ fn without_curl_word(words: &[String]) -> Option<&[String]> {
 
 fn draft(commands: &[&[String]]) -> Result<Draft, CurlError> {
     let mut found = Vec::new();
-    let mut notes = vec!["A draft, made from a cURL command. Try it step by step: pieme step TASK".to_owned()];
+    let mut notes = vec!["Draft made from a cURL command. Test it step by step: pieme step TASK".to_owned()];
     let mut vault = None;
     let mut last = None;
     for words in commands {
@@ -78,7 +78,7 @@ fn draft(commands: &[&[String]]) -> Result<Draft, CurlError> {
     }
     let vault = vault.ok_or(CurlError::NoAddress)?;
     if let Some(url) = &last {
-        notes.push(format!("With it goes a task.toml: url = \"{}\"", super::host_and_path(url)));
+        notes.push(format!("The task.toml needs: url = \"{}\"", super::host_and_path(url)));
     }
     Ok(redacted_draft(last, found, notes, &vault))
 }

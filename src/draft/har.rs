@@ -1,4 +1,4 @@
-//! A HAR file → the requests in it that could matter. Read entry by entry: pictures and scripts are dropped as they come.
+//! Reads the relevant requests from a HAR file, entry by entry: images and scripts are dropped while reading.
 
 use std::io::Read;
 
@@ -11,45 +11,48 @@ use super::curl::parse_body;
 use super::recorded_request::{RecordedBody, RecordedRequest};
 use crate::page::charset;
 
-/// A longer recording is of more than one visit.
+/// A larger file contains more than one visit.
 pub const MAX_BYTES: u64 = 200 << 20;
-/// Of the bodies of all pages together; the rest is read without them.
+/// Maximum size of all page bodies together; further entries are kept without body.
 const MAX_TOTAL_BODY_BYTES: usize = 64 << 20;
 const MAX_ENTRIES: usize = 20_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum HarError {
-    #[error("this is not a whole HAR file: {0}; export it again, “with content”")]
+    #[error("the file is not a complete HAR file: {0}; export it again, “with content”")]
     Broken(serde_json::Error),
-    #[error("the file is larger than {mb} MB; record only the way to the list, with the other tabs closed", mb = MAX_BYTES >> 20)]
+    #[error(
+        "the file is larger than {mb} MB; record only the way to the list, with the other tabs closed",
+        mb = MAX_BYTES >> 20
+    )]
     TooLarge,
     #[error("the file cannot be read: {0}")]
     Io(std::io::Error),
-    #[error("no web page and no list of data is in this recording ({0} requests); reload the page while recording")]
+    #[error("the recording has no web page and no JSON list (requests: {0}); reload the page while recording")]
     Nothing(usize),
 }
 
-/// One request and its answer.
+/// One request and its response.
 #[derive(Clone, Debug)]
 pub struct HarEntry {
     pub request: RecordedRequest,
-    /// Where a redirect leads.
+    /// Target of a redirect.
     pub location: Option<String>,
     pub is_document: bool,
-    /// The body of a page or of data.
+    /// The body, if it is a page or data.
     pub text: Option<String>,
 }
 
-/// What was recorded.
+/// The relevant entries of a HAR file.
 #[derive(Debug, Default)]
 pub struct Recording {
     pub entries: Vec<HarEntry>,
-    /// All requests, also those that were dropped.
+    /// Number of all requests, including dropped ones.
     pub total: usize,
     kept_bytes: usize,
 }
 
-/// Reads a recording of at most so many bytes.
+/// Reads a recording of at most `most` bytes.
 pub fn read(from: impl Read, most: u64) -> Result<Recording, HarError> {
     let mut recording = Recording::default();
     let limited = LimitedReader { from, left: most };
@@ -68,7 +71,7 @@ pub fn read(from: impl Read, most: u64) -> Result<Recording, HarError> {
 
 const TOO_LARGE: &str = "larger than the limit";
 
-/// A reader that fails when it has read too much.
+/// A reader that fails after a maximum number of bytes.
 struct LimitedReader<R> {
     from: R,
     left: u64,
@@ -82,7 +85,7 @@ impl<R: Read> Read for LimitedReader<R> {
     }
 }
 
-/// Of an object, the value under one key; the rest is passed over. Answers whether it was there.
+/// Deserializes the value of one key of an object and skips the rest. Returns whether the key was there.
 struct KeySeed<S>(&'static str, S);
 
 impl<'de, S: DeserializeSeed<'de, Value = bool>> DeserializeSeed<'de> for KeySeed<S> {
@@ -153,7 +156,7 @@ impl Recording {
     }
 }
 
-/// As browsers write it; whatever is absent is empty.
+/// An entry as browsers write it; missing fields are empty.
 #[derive(Deserialize)]
 struct RawEntry {
     request: RawRequest,
@@ -211,7 +214,7 @@ struct HarContent {
 }
 
 impl RawEntry {
-    /// `None` for what no robot needs: pictures, styles, scripts, failed requests, other schemes.
+    /// `None` for entries that no robot needs: images, styles, scripts, failed requests, other schemes.
     fn into_relevant_entry(self) -> Option<HarEntry> {
         let url = Url::parse(&self.request.url)
             .ok()
@@ -260,7 +263,7 @@ fn recorded_body(data: PostData) -> RecordedBody {
     let text = data.text.unwrap_or_default();
     let is_form = data.mime_type.as_deref().is_some_and(|kind| kind.contains("x-www-form-urlencoded"));
     match data.params {
-        // Firefox and older Chromes decode the parameters, or do not; the text is the truth where there is one.
+        // Browsers differ in whether the parameters are decoded; the text is reliable where there is one.
         Some(params) if text.is_empty() && !params.is_empty() => {
             let fields = params.into_iter().map(|pair| (pair.name, pair.value.unwrap_or_default())).collect();
             if is_form { RecordedBody::Form(fields) } else { RecordedBody::Multipart(fields) }

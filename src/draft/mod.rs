@@ -1,22 +1,22 @@
-//! PURE: what a browser has done (a copied cURL command, a recorded HAR file) → the draft of a robot.toml.
+//! PURE: makes the draft of a robot.toml from a copied cURL command or a HAR file.
 //!
 //! ```text
-//! curl:  text → words → curl (what was asked) ┐
-//! har:   text → har (entries) → recording ────┴→ asked (one request as a step) → Draft → print
+//! curl:  text → shell_words → curl (requests) ┐
+//! har:   text → har (entries) → recording ────┴→ recorded_request (one as a step) → Draft → print
 //! ```
 //!
-//! A draft never holds a secret's value: `secret` keeps it back, and [`Draft`] is made only by [`finished`], which looks through
-//! everything once more.
+//! A draft never contains the value of a secret: `secret` replaces it, and [`Draft`] is only made by
+//! `redacted_draft`, which searches everything once more.
 
-mod shell_words;
-mod recorded_request;
 mod curl;
 mod har;
-mod recording;
 mod pages;
-mod series;
-mod secret;
 mod print;
+mod recorded_request;
+mod recording;
+mod secret;
+mod series;
+mod shell_words;
 
 use url::Url;
 
@@ -28,13 +28,13 @@ pub use har::{HarError, MAX_BYTES as MAX_HAR_BYTES};
 pub use print::step as step_toml;
 pub use recording::from_har;
 
-/// A robot.toml to begin with.
+/// A robot.toml to start with.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// Where the task begins, without any secret.
+    /// Start address of the task, without secrets.
     pub url: Option<Url>,
     pub steps: Vec<DraftStep>,
-    /// What the person should know about the whole.
+    /// Notes for the person about the whole draft.
     pub notes: Vec<String>,
     pub secrets: Vec<SecretName>,
 }
@@ -43,11 +43,11 @@ pub struct Draft {
 pub struct DraftStep {
     pub step: ScriptStep,
     pub comments: Vec<String>,
-    /// Only proposed: it stands in the file as a comment.
+    /// Only a proposal: written to the file as a comment.
     pub is_proposal: bool,
 }
 
-/// A secret that the draft names.
+/// A secret that the draft refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretName {
     pub name: String,
@@ -67,17 +67,15 @@ impl DraftStep {
 }
 
 impl Draft {
-    /// The script without what is only proposed.
+    /// The script without proposals.
     pub fn script(&self) -> Script {
         Script { steps: self.steps.iter().filter(|it| !it.is_proposal).map(|it| it.step.clone()).collect() }
     }
 
-    /// robot.toml.
     pub fn robot_toml(&self) -> String {
         print::robot(self)
     }
 
-    /// task.toml.
     pub fn task_toml(&self) -> String {
         print::task(self)
     }
@@ -87,7 +85,7 @@ impl Draft {
     }
 }
 
-/// Looks through everything once more for values that are kept back.
+/// Builds the draft and replaces any secret value left in it.
 fn redacted_draft(url: Option<Url>, steps: Vec<DraftStep>, notes: Vec<String>, vault: &Vault) -> Draft {
     let cover = |texts: Vec<String>| texts.iter().map(|text| vault.redact(text)).collect::<Vec<_>>();
     let steps = steps.into_iter().map(|it| DraftStep {
@@ -104,7 +102,7 @@ fn redacted_draft(url: Option<Url>, steps: Vec<DraftStep>, notes: Vec<String>, v
     Draft { url, steps, notes: cover(notes), secrets }
 }
 
-/// As JSON, so that a new key of a step cannot be forgotten here.
+/// Works on JSON, so that a new key of a step cannot be forgotten here.
 fn redact_step(step: ScriptStep, vault: &Vault) -> ScriptStep {
     let Ok(mut value) = serde_json::to_value(&step) else { return step };
     redact_json(&mut value, vault);
@@ -117,7 +115,7 @@ fn redact_json(value: &mut serde_json::Value, vault: &Vault) {
         Value::String(text) => *text = vault.redact(text),
         Value::Array(items) => items.iter_mut().for_each(|item| redact_json(item, vault)),
         Value::Object(map) => {
-            // Keys too: a table may be keyed by what is secret.
+            // Keys too, because a table may be keyed by a secret.
             let entries: Vec<(String, Value)> = std::mem::take(map).into_iter().collect();
             for (key, mut item) in entries {
                 redact_json(&mut item, vault);
@@ -135,12 +133,12 @@ fn redact_json(value: &mut serde_json::Value, vault: &Vault) {
     }
 }
 
-/// Host and path alone: what a task.toml begins with.
+/// Host and path only, for the url of task.toml.
 fn host_and_path(url: &Url) -> Url {
     let mut url = url.clone();
     url.set_query(None);
     url.set_fragment(None);
-    // An error means that this kind of address can have neither.
+    // Fails only for addresses that cannot have a user or password.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url

@@ -1,4 +1,4 @@
-//! What a recorded page offers: the form that was sent from it, the place of a token, the links of its rows, the rows of data.
+//! Analyses recorded pages: the form that was submitted, the location of a token, the links of the rows, lists in JSON.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::page::{NodeId, Tree};
 use crate::robot::form::{self, Form, FormPurpose, SubmitButton};
 use crate::robot::link;
 
-/// A page of the recording, read.
+/// A parsed page of the recording.
 pub struct RecordedPage {
     pub url: Url,
     pub tree: Tree,
 }
 
-/// A form as a script calls it, and what a person did in it.
+/// A form by its name in a script, and the fields that a person changed.
 #[derive(Debug, PartialEq)]
 pub struct SubmittedForm {
     pub form: String,
@@ -31,12 +31,12 @@ impl RecordedPage {
         RecordedPage { tree: Tree::parse(text), url }
     }
 
-    /// The form with a password whose field has this name.
+    /// The login form whose password field has this name.
     pub fn login_form(&self, password: &str) -> Option<Form> {
         form::find_all(&self.tree).into_iter().find(|form| form.fields.iter().any(|field| field.name == password))
     }
 
-    /// The form that sent these fields to this address, told by the names of its fields.
+    /// The form that sent these fields to this address, recognised by the names of its fields.
     pub fn submitted_form(&self, to: &Url, sent: &[(String, String)]) -> Option<SubmittedForm> {
         let forms = form::find_all(&self.tree);
         let fits = |form: &&Form| {
@@ -63,14 +63,14 @@ impl RecordedPage {
         Some(SubmittedForm { form: self.shortest_form_name(form)?, typed, button })
     }
 
-    /// What the form would send untouched.
+    /// The fields that the form would send unchanged.
     fn defaults(&self, form: &Form) -> Vec<(String, String)> {
         let filled = form.fill(&self.url, encoding_rs::UTF_8, &Default::default(), SubmitButton::First);
         let body = filled.ok().and_then(|filled| filled.body).unwrap_or_default();
         form_urlencoded::parse(&body).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
     }
 
-    /// The shortest words by which a script finds just this form.
+    /// The shortest name or selector by which a script finds exactly this form.
     fn shortest_form_name(&self, wanted: &Form) -> Option<String> {
         let action = wanted.action.as_deref().filter(|action| !action.contains(['"', '\\']));
         let purpose = match wanted.purpose() {
@@ -89,7 +89,7 @@ impl RecordedPage {
             .find(|way| form::find(&self.tree, way).is_some_and(|found| found.node == wanted.node))
     }
 
-    /// Where on the page this value stands in an attribute: selector and attribute.
+    /// Selector and attribute of the element with this attribute value.
     pub fn attribute_holding(&self, value: &str) -> Option<(String, String)> {
         let holds =
             |&node: &NodeId| ["value", "content"].iter().any(|name| self.tree.attribute(node, name) == Some(value));
@@ -100,7 +100,7 @@ impl RecordedPage {
         Some((format!("{}[{name}=\"{its}\"]", self.tree.tag(node)), attribute.to_owned()))
     }
 
-    /// The links of the rows that would be learned from this page.
+    /// The links in the rows that would be learned from this page.
     pub fn row_links(&self) -> BTreeSet<String> {
         let candidates = learn::learn(std::slice::from_ref(&self.tree), &LearnOptions::default());
         let Some(best) = candidates.into_iter().find(learn::is_plausible) else { return BTreeSet::new() };
@@ -118,7 +118,7 @@ fn looks_like_link(cell: &str) -> bool {
     !cell.contains(char::is_whitespace) && (cell.contains('/') || cell.contains('?') || cell.contains(".htm"))
 }
 
-/// A list of objects in a JSON answer is one with at least so many.
+/// Minimum number of objects for a list in a JSON response.
 const MIN_ROWS: usize = 3;
 
 /// The longest list of objects in a JSON document.
@@ -142,7 +142,7 @@ pub fn longest_list(json: &Value) -> &[Value] {
     best
 }
 
-/// Do these rows stand in the page's text already? Then the page is the list, and the data only repeat it.
+/// True if the page's text contains these rows. Then the page is the list, and the data only repeat it.
 pub fn are_on_page(rows: &[Value], page: &RecordedPage) -> bool {
     const LOOKED_AT: usize = 3;
     const MIN_LEN: usize = 4;
@@ -154,7 +154,7 @@ pub fn are_on_page(rows: &[Value], page: &RecordedPage) -> bool {
     !said.is_empty() && said.into_iter().all(|it| it)
 }
 
-/// Where in a JSON document this text stands: `data.token`.
+/// Path of this text in a JSON document: `data.token`.
 pub fn path_of(json: &Value, wanted: &str) -> Option<String> {
     match json {
         Value::String(text) => (text == wanted).then(String::new),

@@ -1,4 +1,4 @@
-//! A draft → robot.toml and task.toml, as a person would write them.
+//! Prints a draft as robot.toml and task.toml.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::{Draft, DraftStep};
 use crate::guard::is_global;
 use crate::model::ScriptStep;
 
-/// Longer lines are broken into a table of their own.
+/// Longer lines are written as a table.
 const WIDTH: usize = 128;
 
 pub fn robot(draft: &Draft) -> String {
@@ -15,10 +15,7 @@ pub fn robot(draft: &Draft) -> String {
         comment(&mut out, note);
     }
     if !draft.secrets.is_empty() {
-        comment(
-            &mut out,
-            "Secrets are not in this file. Each stands in a file of its own beside config.toml, mode 0600:",
-        );
+        comment(&mut out, "Secrets are not in this file. Write each to its own file beside config.toml, mode 0600:");
         for secret in &draft.secrets {
             comment(&mut out, &format!("  secrets/{}  {}", secret.name, secret.description));
         }
@@ -34,7 +31,7 @@ pub fn robot(draft: &Draft) -> String {
 
 pub fn task(draft: &Draft) -> String {
     let Some(url) = &draft.url else {
-        return "# Nothing was found to begin with: write url = \"https://…\"\n".to_owned();
+        return "# No start address was found: write url = \"https://…\"\n".to_owned();
     };
     let mut out = format!("url = {}\n", text(url.as_str()));
     let address = match url.host() {
@@ -43,12 +40,12 @@ pub fn task(draft: &Draft) -> String {
         Some(url::Host::Domain(_)) | None => None,
     };
     if address.is_some_and(|address| !is_global(address)) || url.host_str() == Some("localhost") {
-        out.push_str("\n[fetch]\nallow_private = true  # the site is on this machine or in the house\n");
+        out.push_str("\n[fetch]\nallow_private = true  # the site is on this machine or in a private network\n");
     }
     out
 }
 
-/// One step as it would stand in robot.toml.
+/// One step as written in robot.toml.
 pub fn step(step: &ScriptStep) -> String {
     body(&DraftStep::new(step.clone()))
 }
@@ -67,7 +64,7 @@ fn step_with_comments(step: &DraftStep) -> String {
     out
 }
 
-/// `verb = value` on one line where it fits, else a table of its own, and tables in it likewise.
+/// `verb = value` on one line where it fits, otherwise a table; nested tables likewise.
 fn body(step: &DraftStep) -> String {
     let value = serde_json::to_value(&step.step).unwrap_or_default();
     let Some((verb, value)) = value.as_object().and_then(|map| map.iter().next()) else { return String::new() };
@@ -82,7 +79,7 @@ fn body(step: &DraftStep) -> String {
     }
 }
 
-/// `get = { url = "…" }` is `get = "…"`.
+/// Shortens `get = { url = "…" }` to `get = "…"`.
 fn shortest(value: &Value) -> Value {
     match value.as_object() {
         Some(map) if map.len() == 1 => {
@@ -110,7 +107,7 @@ fn table(name: &str, map: &Map<String, Value>) -> String {
 
 fn inline(value: &Value) -> String {
     match value {
-        // TOML has no null; who drafts a step leaves them out.
+        // TOML has no null; steps of a draft contain none.
         Value::Null => "\"\"".to_owned(),
         Value::Bool(it) => it.to_string(),
         Value::Number(it) => number(it),
@@ -124,7 +121,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// What TOML's 64 bits cannot hold becomes a fraction; JSON knows no difference.
+/// Integers beyond TOML's 64 bits become floats; JSON makes no difference.
 fn number(it: &serde_json::Number) -> String {
     match it.as_i64() {
         Some(whole) => whole.to_string(),
@@ -137,7 +134,7 @@ fn key(name: &str) -> String {
     if is_bare { name.to_owned() } else { text(name) }
 }
 
-/// On one line always: a step is read line by line.
+/// A string on one line, because a step is read line by line.
 fn text(value: &str) -> String {
     let mut out = String::from("\"");
     for c in value.chars() {
@@ -154,7 +151,7 @@ fn text(value: &str) -> String {
     out + "\""
 }
 
-/// A comment, broken where it is too long; whatever it holds, it stays one.
+/// Writes a comment, wrapped if it is too long; its text can never leave the comment.
 fn comment(out: &mut String, said: &str) {
     let plain: String = said.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let indent: String = plain.chars().take_while(|c| *c == ' ').collect();
@@ -196,8 +193,10 @@ mod tests {
     fn a_short_step_is_one_line_and_a_long_one_a_table() {
         let script: Script = toml::from_str(
             "[[step]]\nget = 'https://a.test/'\n[[step]]\npost = { url = '/a', form = { 'b c' = 'd\"e' } }\n[[step]]\n\
-             post = { url = 'https://a.test/a-rather-long-address/of/a/list?with=parameters', json = { filters = { city = 'Halifax', \
-             stars = [1, 2], from = '2026-12-01', to = '2026-12-24', breakfast = true, most = 12.5, order = 'price', page = 1 }, n = 1 } }",
+             post = { url = 'https://a.test/a-rather-long-address/of/a/list?with=parameters', json = { filters = { \
+             city = 'Halifax', \
+             stars = [1, 2], from = '2026-12-01', to = '2026-12-24', breakfast = true, most = 12.5, order = 'price', \
+             page = 1 }, n = 1 } }",
         )
         .expect("a script");
         let text = printed(script.steps.clone());
@@ -233,7 +232,9 @@ mod tests {
         fn whatever_a_step_holds_it_is_read_back(
             url in "\\PC{1,90}", name in "\\PC{0,10}", value in "[\\PC\n\t\u{1}]{0,90}", header in "[a-z-]{1,12}"
         ) {
-            let json = serde_json::json!({ name.clone(): [value.clone(), 1, 1.5, u64::MAX, true, {}, []], "b": { "c": value.clone() } });
+            let json = serde_json::json!({
+                name.clone(): [value.clone(), 1, 1.5, u64::MAX, true, {}, []], "b": { "c": value.clone() }
+            });
             let ask = crate::model::script::RequestStep {
                 url,
                 headers: [(header, value.clone())].into(),

@@ -1,4 +1,4 @@
-//! One request as a browser made it → the step that makes it again.
+//! Converts one recorded request into the step that sends it again.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use url::Url;
 use super::secret::{Vault, is_key, is_sensitive};
 use crate::model::script::RequestStep;
 
-/// A request, before anything is kept back or left out.
+/// A request as recorded, before secrets are replaced and headers left out.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
     pub method: String,
@@ -23,11 +23,11 @@ pub enum RecordedBody {
     Form(Vec<(String, String)>),
     Multipart(Vec<(String, String)>),
     Json(Value),
-    /// Something that a script cannot send: its kind.
+    /// Content that a script cannot send: its type.
     Other(String),
 }
 
-/// What browsers send by themselves, and what belongs to the connection.
+/// Headers that browsers send by themselves, and headers of the connection.
 const BROWSER_HEADERS: &[&str] = &[
     "accept-encoding",
     "accept-language",
@@ -78,7 +78,7 @@ impl RecordedRequest {
         !matches!(self.method.as_str(), "GET" | "HEAD")
     }
 
-    /// The fields of a form, however they were packed.
+    /// The fields of a form in any encoding.
     pub fn fields(&self) -> &[(String, String)] {
         match &self.body {
             RecordedBody::Form(fields) | RecordedBody::Multipart(fields) => fields,
@@ -86,14 +86,14 @@ impl RecordedRequest {
         }
     }
 
-    /// The request as a `get` or `post`, and what is to be said about it. What `taken` names, a field or a header, is
-    /// written as `taken` says: it comes from an earlier page.
+    /// The request as `get` or `post`, with comments. Fields and headers in `taken` are written as the variable given
+    /// there: their values come from an earlier page.
     pub fn to_request_step(&self, vault: &mut Vault, taken: &BTreeMap<String, String>) -> (RequestStep, Vec<String>) {
         let mut comments = Vec::new();
         if !matches!(self.method.as_str(), "GET" | "POST") {
             let instead = if self.is_post() { "post" } else { "get" };
             comments.push(format!(
-                "The browser's method was {}; a robot can only `get` and `post`, so this is a `{instead}`.",
+                "The browser's method was {}; a robot supports only `get` and `post`, so this is a `{instead}`.",
                 self.method
             ));
         }
@@ -103,7 +103,11 @@ impl RecordedRequest {
             RecordedBody::Empty => {}
             RecordedBody::Form(fields) => ask.form = redacted_form(fields, vault, taken, &mut comments),
             RecordedBody::Multipart(fields) => {
-                comments.push("The browser sent this as multipart; `post` sends it as a plain form. If the site insists, `submit` its form.".to_owned());
+                comments.push(
+                    "The browser sent this as multipart; `post` sends a URL-encoded form. \
+                     If the site needs multipart, `submit` its form."
+                        .to_owned(),
+                );
                 ask.form = redacted_form(fields, vault, taken, &mut comments);
             }
             RecordedBody::Json(json) => ask.json = Some(redacted_json(json, "json", vault, &mut comments)),
@@ -131,20 +135,32 @@ impl RecordedRequest {
     }
 }
 
-/// Would any browser, or pieme, send this without being told?
+/// True if any browser, or pieme, sends this header by itself.
 pub fn is_browser_header(name: &str, value: &str) -> bool {
     let asks_for_data = value.contains("json") || value.contains("graphql") || value.contains("text/csv");
-    name.starts_with([':']) || name.starts_with("sec-") || BROWSER_HEADERS.contains(&name) || name == "accept" && !asks_for_data
-        // Those of the tools that measure a site, and of networks in between.
+    name.starts_with([':'])
+        || name.starts_with("sec-")
+        || BROWSER_HEADERS.contains(&name)
+        || name == "accept" && !asks_for_data
+        // Headers of monitoring tools and proxies.
         || ["x-datadog-", "x-newrelic-", "x-forwarded-"].iter().any(|start| name.starts_with(start))
-        || matches!(name, "traceparent" | "tracestate" | "sentry-trace" | "baggage" | "newrelic" | "x-b3-traceid" | "x-b3-spanid")
+        || matches!(
+            name,
+            "traceparent"
+                | "tracestate"
+                | "sentry-trace"
+                | "baggage"
+                | "newrelic"
+                | "x-b3-traceid"
+                | "x-b3-spanid"
+        )
 }
 
 fn redacted_header(name: &str, value: &str, vault: &mut Vault) -> String {
     if !is_sensitive(name, value) {
         return escape_variables(value);
     }
-    // `Bearer …`: the word before it is no secret, and the same token may stand elsewhere without it.
+    // `Bearer …`: the scheme is no secret, and the same token may occur elsewhere without it.
     match value.split_once(' ') {
         Some((scheme, token)) if !token.contains(' ') && scheme.chars().all(|c| c.is_ascii_alphabetic()) => {
             format!(
@@ -157,17 +173,17 @@ fn redacted_header(name: &str, value: &str, vault: &mut Vault) -> String {
     }
 }
 
-/// The address without its secrets; parameters that hold one go into `query`, where the robot spells them for the address.
+/// The address without its secrets; parameters with a secret move to `query`, where the robot encodes them.
 fn redacted_url(url: &Url, vault: &mut Vault, comments: &mut Vec<String>) -> (String, BTreeMap<String, String>) {
     let mut url = url.clone();
-    // An error means that this kind of address can have neither.
+    // Fails only for addresses that cannot have a user or password.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.set_fragment(None);
     if let Some(at) = url.path().to_lowercase().find(";jsessionid=") {
         let path = url.path()[..at].to_owned();
         url.set_path(&path);
-        comments.push("The session in the address is left out: the site gives every run its own.".to_owned());
+        comments.push("The session id in the address is left out: every run gets its own from the site.".to_owned());
     }
     let mut query = BTreeMap::new();
     let pairs: Vec<(String, String)> = url.query_pairs().map(|(key, value)| (key.into(), value.into())).collect();
@@ -215,14 +231,14 @@ fn redacted_form(
         };
         if form.insert(escape_variables(name), value).is_some() {
             comments.push(format!(
-                "The field {name} was sent several times; a script can send it once, and this is the last."
+                "The field {name} was sent several times; a script can send it only once, so this is the last value."
             ));
         }
     }
     form
 }
 
-/// A field's value as it may be written.
+/// A field's value with secrets replaced.
 pub fn redacted_field(name: &str, value: &str, vault: &mut Vault) -> String {
     if is_sensitive(name, value) {
         vault.replace_secret(name, format!("the field {name}"), value)
@@ -231,7 +247,7 @@ pub fn redacted_field(name: &str, value: &str, vault: &mut Vault) -> String {
     }
 }
 
-/// A JSON document without its secrets. TOML knows no null: such keys are left out.
+/// A JSON document without its secrets. TOML has no null: such keys are left out.
 fn redacted_json(json: &Value, key: &str, vault: &mut Vault, comments: &mut Vec<String>) -> Value {
     match json {
         Value::String(text) if is_sensitive(key, text) => {
@@ -245,7 +261,7 @@ fn redacted_json(json: &Value, key: &str, vault: &mut Vault, comments: &mut Vec<
             let has_null = items.iter().any(Value::is_null);
             if has_null {
                 comments
-                    .push(format!("The list {key} had empty places (null), which TOML cannot say; they are left out."));
+                    .push(format!("The list {key} had null values, which TOML does not support; they are left out."));
             }
             Value::Array(
                 items.iter().filter(|it| !it.is_null()).map(|item| redacted_json(item, key, vault, comments)).collect(),
@@ -256,7 +272,7 @@ fn redacted_json(json: &Value, key: &str, vault: &mut Vault, comments: &mut Vec<
             if !empty.is_empty() {
                 let names: Vec<&str> = empty.into_iter().map(|(key, _)| key.as_str()).collect();
                 comments.push(format!(
-                    "Empty in the JSON (null), and left out since TOML cannot say so: {}.",
+                    "These keys of the JSON are null, which TOML does not support, and left out: {}.",
                     names.join(", ")
                 ));
             }
@@ -268,7 +284,7 @@ fn redacted_json(json: &Value, key: &str, vault: &mut Vault, comments: &mut Vec<
     }
 }
 
-/// A text that stands for itself: `${` would be a variable.
+/// Escapes `${`, which would begin a variable.
 pub fn escape_variables(text: &str) -> String {
     text.replace("${", "$${")
 }

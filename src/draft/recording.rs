@@ -1,7 +1,7 @@
-//! A recorded visit → a draft: what was needed to come to the list, and nothing else.
+//! Makes a draft from a recorded visit: only the requests that are needed to reach the list.
 //!
-//! The list is found first: data that no page shows, a series of pages, a page whose rows were clicked, or the last page.
-//! Then everything that was sent on the way there becomes a step, and the pages that these steps stand on are fetched.
+//! The list is found first: data that no page shows, a series of pages, a page whose rows were clicked, or the last
+//! page. Then every form sent on the way becomes a step, and the pages that these steps need are fetched.
 
 mod step_builder;
 mod target;
@@ -18,7 +18,7 @@ use super::recorded_request::{RecordedBody, RecordedRequest};
 use super::secret::{Vault, site_of};
 use super::{Draft, redacted_draft};
 
-/// A visit: one request of the site, with the page that came of it in the end.
+/// A visit: one request to the site, with the page it led to after redirects.
 pub struct Visit {
     pub request: RecordedRequest,
     pub is_document: bool,
@@ -27,7 +27,7 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Where the browser was afterwards.
+    /// The address after redirects.
     pub fn url(&self) -> &Url {
         self.page.as_ref().map_or(&self.request.url, |page| &page.url)
     }
@@ -37,7 +37,7 @@ impl Visit {
     }
 }
 
-/// The draft of a HAR file.
+/// Makes a draft from a HAR file.
 pub fn from_har(from: impl Read) -> Result<Draft, HarError> {
     let recording = har::read(from, har::MAX_BYTES)?;
     let total = recording.total;
@@ -52,19 +52,19 @@ pub fn from_har(from: impl Read) -> Result<Draft, HarError> {
     }
     let steps = step_builder::steps(&visits, &target, &mut vault);
     let mut notes = vec![
-        format!("A draft, made from a recording of {total} requests. Try it step by step: pieme step TASK"),
-        format!("With it goes a task.toml: url = \"{}\"", super::host_and_path(visits[target.first_visit].url())),
+        format!("Draft made from a HAR recording (requests: {total}). Test it step by step: pieme step TASK"),
+        format!("The task.toml needs: url = \"{}\"", super::host_and_path(visits[target.first_visit].url())),
     ];
     let hosts: BTreeSet<&str> =
         others.iter().filter(|entry| entry.is_document).filter_map(|entry| entry.request.url.host_str()).collect();
     if !hosts.is_empty() {
         let hosts = hosts.into_iter().collect::<Vec<_>>().join(", ");
-        notes.push(format!("Pages of other sites were visited too and are left out: {hosts}."));
+        notes.push(format!("Pages of other sites in the recording are left out: {hosts}."));
     }
     Ok(redacted_draft(Some(visits[target.first_visit].url().clone()), steps, notes, &vault))
 }
 
-/// The site is that of the first page; of the first data where there is no page.
+/// The site of the first page, or of the first data where there is no page.
 fn site(entries: &[HarEntry]) -> Option<String> {
     let first = entries.iter().find(|it| it.is_document).or_else(|| entries.first())?;
     first.request.url.host_str().map(str::to_owned)
@@ -74,10 +74,10 @@ fn is_on_site(url: &Url, site: &str) -> bool {
     url.host_str().is_some_and(|host| site_of(host) == site_of(site))
 }
 
-/// Requests with what came of them: a redirect and its target are one visit.
+/// Groups requests into visits: a redirect and its target are one visit.
 fn visits(entries: Vec<HarEntry>) -> Vec<Visit> {
     let mut visits: Vec<Visit> = Vec::new();
-    // The visit that a redirect is on its way from, and the address it leads to.
+    // The visit that is being redirected, and the target address.
     let mut on_its_way: Option<(Visit, Option<Url>)> = None;
     for entry in entries {
         let HarEntry { request: asked, location, is_document, text } = entry;
@@ -111,7 +111,7 @@ fn suppress_cookies(asked: &RecordedRequest, vault: &mut Vault) {
     }
 }
 
-/// A plain request for a page that was visited.
+/// A plain request for a visited page.
 pub fn page_request(url: &Url) -> RecordedRequest {
     RecordedRequest { method: "GET".to_owned(), url: url.clone(), headers: Vec::new(), body: RecordedBody::Empty }
 }

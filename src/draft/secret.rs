@@ -1,15 +1,15 @@
-//! What smells of a secret, and where its value goes: into the vault, and never into the draft.
+//! Recognises secrets, and keeps their values in the vault, never in the draft.
 
 use base64::Engine;
 use url::form_urlencoded;
 
-/// Values that must not be written, by the names that stand for them.
+/// Values that must not be written, with the names that replace them.
 #[derive(Clone, Default)]
 pub struct Vault {
-    /// The site's short name: secrets of all tasks lie in one folder.
+    /// The site's short name, because secrets of all tasks are in one folder.
     site: String,
     entries: Vec<VaultEntry>,
-    /// Values that get no name, since nothing in the draft needs them: cookies, one-time codes.
+    /// Values without a name, because nothing in the draft needs them: cookies, one-time codes.
     unnamed: Vec<String>,
 }
 
@@ -20,7 +20,7 @@ struct VaultEntry {
     value: String,
 }
 
-/// A shorter value stands in other texts by chance; it is still never written where it was found.
+/// A shorter value occurs in other texts by chance; it is still never written where it was found.
 const MIN_REDACTED_LEN: usize = 4;
 
 impl Vault {
@@ -28,7 +28,7 @@ impl Vault {
         Vault { site: host.map(site_name).unwrap_or_else(|| "site".to_owned()), ..Vault::default() }
     }
 
-    /// Keeps a value back; answers what stands for it. `what` names it for the person.
+    /// Stores a value and returns the reference that replaces it. `what` describes it for the person.
     pub fn replace_secret(&mut self, field: &str, what: impl Into<String>, value: &str) -> String {
         if let Some(known) = self.entries.iter().find(|kept| kept.value == value) {
             return reference(&known.name);
@@ -42,17 +42,17 @@ impl Vault {
         reference(&name)
     }
 
-    /// Keeps a value out of the draft that nothing in it needs.
+    /// Stores a value that nothing in the draft needs.
     pub fn suppress(&mut self, value: &str) {
         self.unnamed.push(value.to_owned());
     }
 
-    /// Names and what they are, without the values.
+    /// Names and descriptions, without the values.
     pub fn names(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries.iter().map(|kept| (kept.name.as_str(), kept.description.as_str()))
     }
 
-    /// The text with every value that is kept back replaced, in whatever spelling it stands there.
+    /// The text with every stored value replaced, in any of its encodings.
     pub fn redact(&self, text: &str) -> String {
         let named = self.entries.iter().map(|kept| (kept.value.as_str(), reference(&kept.name)));
         let unnamed = self.unnamed.iter().map(|value| (value.as_str(), "…".to_owned()));
@@ -64,7 +64,7 @@ impl Vault {
         if all.is_empty() {
             return text.to_owned();
         }
-        // The longest first: a short one may be part of it. In one pass, and around what stands for a secret already.
+        // The longest first, because a short one may be part of it. In one pass that skips existing references.
         all.sort_by_key(|(spelling, _)| std::cmp::Reverse(spelling.len()));
         let either: Vec<String> = all.iter().map(|(spelling, _)| regex::escape(spelling)).collect();
         let pattern = format!(r"\$\{{secret:[^}}]*\}}|{}", either.join("|"));
@@ -93,7 +93,7 @@ fn spellings(value: &str) -> Vec<String> {
         .collect()
 }
 
-/// `shop` of `www.shop.co.uk`: the part of a host's name that people call the site by.
+/// `shop` of `www.shop.co.uk`: the part of a host name by which people call the site.
 fn site_name(host: &str) -> String {
     let labels: Vec<&str> = site_of(host).split('.').map(str::trim).collect();
     let first = labels.first().copied().unwrap_or_default();
@@ -101,7 +101,7 @@ fn site_name(host: &str) -> String {
     if is_address || first.is_empty() { "site".to_owned() } else { identifier(first) }
 }
 
-/// The part of a host's name that belongs to one owner, as far as it can be told without a list of all countries' habits.
+/// The registrable domain of a host, estimated without the public suffix list.
 pub fn site_of(host: &str) -> &str {
     const SECOND_LEVELS: &[&str] = &["ac", "co", "com", "edu", "gob", "gov", "gv", "ne", "net", "or", "org"];
     let labels: Vec<&str> = host.split('.').collect();
@@ -117,7 +117,7 @@ pub fn site_of(host: &str) -> &str {
     &host[skipped..]
 }
 
-/// A name of letters, digits and `_` out of any text.
+/// Converts any text to a name of letters, digits and `_`.
 pub fn identifier(text: &str) -> String {
     const MAX: usize = 40;
     let mut out = String::new();
@@ -133,7 +133,7 @@ pub fn identifier(text: &str) -> String {
     if out.is_empty() { "secret".to_owned() } else { out.to_owned() }
 }
 
-/// Is what goes under this name (a header, a field, a key, a parameter) nobody else's business?
+/// True if the value under this name (of a header, field, key or parameter) must not be published.
 pub fn is_sensitive(name: &str, value: &str) -> bool {
     if value.is_empty() {
         return false;
@@ -177,19 +177,19 @@ fn is_secret_name(name: &str, value: &str) -> bool {
         "x-amz-security",
     ];
     const WHOLE: &[&str] = &["auth", "sid", "sig", "otp", "totp", "code_verifier", "sso", "ticket", "assertion"];
-    /// Where a list goes on is no secret, though it is called a token.
+    /// Pagination cursors are no secrets, though they are called tokens.
     const PAGING: &[&str] = &["page", "next", "cursor", "continu", "scroll", "after"];
     let name = name.to_lowercase();
     if PAGING.iter().any(|part| name.contains(part)) {
         return false;
     }
-    // A `key` may be one of a table, or one to a door.
+    // A `key` may be a sort key or an API key.
     let is_door_key =
         matches!(name.as_str(), "key" | "x-key") && value.len() >= 16 && value.contains(|c: char| c.is_ascii_digit());
     PARTS.iter().any(|part| name.contains(part)) || WHOLE.contains(&name.as_str()) || is_door_key
 }
 
-/// Keys that show what they are: signed tokens, keys of well-known services, long mixtures that nobody types.
+/// Values that are recognisable as keys: signed tokens, keys of well-known services, long random texts.
 pub fn is_key(value: &str) -> bool {
     const STARTS: &[&str] = &[
         "sk_live_",
@@ -213,17 +213,17 @@ pub fn is_key(value: &str) -> bool {
         || looks_random(value)
 }
 
-/// Shorter ones are names of files and places too; those of one case are mostly checksums, which are no secret.
+/// Shorter ones may be names of files and places; those in one case are mostly checksums, which are no secret.
 const RANDOM_KEY_MIN_LEN: usize = 32;
 const RANDOM_KEY_MIN_RUNS: usize = 5;
 
 fn looks_random(value: &str) -> bool {
     let has = |test: fn(char) -> bool| value.contains(test);
     let is_plain = value.chars().all(|c| c.is_ascii_alphanumeric() || "+/=_-".contains(c));
-    // Words are written with one capital each: in random text a letter's neighbour is of the other case half of the time.
+    // Words have one capital each; in random text a letter's neighbour is of the other case half of the time.
     let letters: Vec<char> = value.chars().filter(char::is_ascii_alphabetic).collect();
     let turns = letters.windows(2).filter(|two| two[0].is_uppercase() != two[1].is_uppercase()).count();
-    // A title made into an address has a word between two dashes.
+    // A title in an address has a word between two dashes.
     let words = value.split(['-', '_']).count();
     value.len() >= RANDOM_KEY_MIN_LEN
         && is_plain
@@ -234,7 +234,7 @@ fn looks_random(value: &str) -> bool {
         && turns * 4 >= letters.len()
 }
 
-/// A token against forged forms: it is new with every page, so that it must be taken from one.
+/// A CSRF token: it is new with every page, so it must be read from one.
 pub fn is_csrf_token_name(name: &str) -> bool {
     const PARTS: &[&str] = &[
         "csrf",
@@ -251,7 +251,7 @@ pub fn is_csrf_token_name(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part)) || WHOLE.contains(&name.as_str())
 }
 
-/// What ASP.NET carries in hidden fields: large, and new with every page.
+/// Page state of ASP.NET and JSF in hidden fields: large, and new with every page.
 pub fn is_view_state(name: &str) -> bool {
     name.starts_with("__VIEWSTATE") || matches!(name, "__EVENTVALIDATION" | "__PREVIOUSPAGE" | "javax.faces.ViewState")
 }

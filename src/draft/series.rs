@@ -1,22 +1,22 @@
-//! Two addresses of one list: how the one goes on to the other.
+//! Recognises two addresses of one paginated list, and how the one leads to the other.
 
 use url::Url;
 
-/// How a list's addresses count.
+/// How a list's addresses are numbered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Series {
     /// A parameter that grows.
     Param { name: String, from: u64, step: u64 },
-    /// A number in the path: the address with `${page}` in its place.
+    /// A number in the path: the address with `${page}` instead.
     Path { url: String, from: u64 },
-    /// A parameter that the page before has given out.
+    /// A parameter with a value from the previous page.
     Cursor { name: String, value: String },
 }
 
-/// Parameters that are new with every request and mean nothing.
+/// Parameters that are new with every request and have no meaning.
 const CACHE_BUSTERS: &[&str] = &["_", "ts", "t", "timestamp", "cb", "rnd", "nocache", "_ts"];
 
-/// What page parameters are called.
+/// Common names of page parameters.
 const PAGE_NAMES: &[&str] = &[
     "page",
     "p",
@@ -51,7 +51,7 @@ pub fn is_page_name(name: &str) -> bool {
     PAGE_NAMES.contains(&name.to_lowercase().as_str())
 }
 
-/// Is `second` the address after `first`, or one further on?
+/// How `second` follows `first`, directly or further on; `None` if it does not.
 pub fn between(first: &Url, second: &Url) -> Option<Series> {
     if first.origin() != second.origin() {
         return None;
@@ -81,7 +81,7 @@ fn by_query(first: &Url, second: &Url) -> Option<Series> {
             Some(Series::Param { name: name.clone(), from: now_number, step: now_number - was })
         }
         Some(_) => None,
-        // The first page says no number: the second is 2, or 1 where one counts from 0, or the number of rows on a page.
+        // The first page has no number: the second is 2, or 1 if counted from 0, or the number of rows per page.
         None if now_number == 0 => None,
         None => Some(Series::Param {
             name: name.clone(),

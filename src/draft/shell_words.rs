@@ -1,31 +1,31 @@
-//! A pasted command line → its words, as the shell that it was copied for would cut them: bash (with `$'…'`) or Windows' cmd.
+//! Splits a pasted command line into words, as the shell it was copied for does: bash (with `$'…'`) or Windows' cmd.
 //!
-//! Nothing is expanded: a `$HOME` or `%PATH%` in the text stays as it stands.
+//! Nothing is expanded: a `$HOME` or `%PATH%` in the text stays as written.
 
-/// A command line that a shell would not take either.
+/// A command line that a shell would reject too.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WordsError {
-    #[error("a quote ({0}) is opened and never closed; copy the whole command")]
+    #[error("a quotation mark ({0}) is never closed; copy the whole command")]
     Unclosed(char),
 }
 
-/// The commands of a text, each cut into words; `;` and ends of lines stand between two of them.
+/// The commands of a text, each split into words; commands end at `;` and at line ends.
 pub fn commands(text: &str) -> Result<Vec<Vec<String>>, WordsError> {
     let all = if is_for_cmd(text) { split_cmd(text)? } else { split_bash(text)? };
     Ok(all.into_iter().filter(|words| !words.is_empty()).collect())
 }
 
-/// cmd escapes with `^`: every quote, or at least the end of every line.
+/// True if the text escapes with `^`, as cmd does: every quote, or at least the end of every line.
 fn is_for_cmd(text: &str) -> bool {
     text.contains("^\"") || text.lines().any(|line| line.trim_end().ends_with(" ^"))
 }
 
-/// Gathers words and commands.
+/// Collects words and commands.
 #[derive(Default)]
 struct CommandSplitter {
     commands: Vec<Vec<String>>,
     words: Vec<String>,
-    /// The word that is being read; `None` between two.
+    /// The word being read; `None` between two.
     word: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl CommandSplitter {
         self.word.get_or_insert_default().push(c);
     }
 
-    /// A quote begins: an empty one is a word too.
+    /// Begins a quoted part: an empty one is a word too.
     fn begin(&mut self) {
         self.word.get_or_insert_default();
     }
@@ -79,14 +79,14 @@ fn split_bash(text: &str) -> Result<Vec<Vec<String>>, WordsError> {
                 cut.begin();
                 ansi_c_quoted(&mut rest, &mut cut)?;
             }
-            // PowerShell goes on to the next line with a backtick.
+            // PowerShell continues on the next line after a backtick.
             '\\' | '`' if matches!(rest.peek(), Some('\n' | '\r')) => end_of_line(&mut rest),
             '\\' => cut.push(rest.next().unwrap_or('\\')),
             '#' if cut.word.is_none() => while rest.next_if(|&c| c != '\n').is_some() {},
             ';' | '\n' => cut.end_command(),
             '&' | '|' if cut.word.is_none() => cut.end_command(),
             ' ' | '\t' | '\r' => cut.end_word(),
-            // An address without quotes: bash would end the command here, and nobody means that.
+            // An address without quotes: bash would end the command here, but the address continues.
             c => cut.push(c),
         }
     }
@@ -115,7 +115,7 @@ fn end_of_line(rest: &mut CharStream<'_>) {
     rest.next_if_eq(&'\n');
 }
 
-/// `$'…'`: escapes as in C. Bytes are gathered, since `\xc3\xa9` is one letter.
+/// `$'…'`: escapes as in C. Collects bytes, since `\xc3\xa9` is one letter.
 fn ansi_c_quoted(rest: &mut CharStream<'_>, cut: &mut CommandSplitter) -> Result<(), WordsError> {
     let mut bytes = Vec::new();
     let put = |bytes: &mut Vec<u8>, c: char| bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -149,7 +149,7 @@ fn ansi_c_quoted(rest: &mut CharStream<'_>, cut: &mut CommandSplitter) -> Result
     Ok(())
 }
 
-/// `\u00e9`. Chrome writes what lies beyond the first plane as two halves.
+/// `\u00e9`. Chrome writes characters beyond the first plane as surrogate pairs.
 fn code_unit(rest: &mut CharStream<'_>) -> char {
     let first = number(rest, 16, 4);
     let mut ahead = rest.clone();
@@ -173,7 +173,7 @@ fn number(rest: &mut CharStream<'_>, radix: u32, most: usize) -> u32 {
     sum
 }
 
-/// cmd takes its carets out first; what it leaves is cut by the program itself, in Microsoft's way.
+/// cmd removes its carets first; the program itself splits the rest by Microsoft's rules.
 fn split_cmd(text: &str) -> Result<Vec<Vec<String>>, WordsError> {
     let mut all = Vec::new();
     for line in without_carets(text) {
@@ -182,8 +182,8 @@ fn split_cmd(text: &str) -> Result<Vec<Vec<String>>, WordsError> {
     Ok(all)
 }
 
-/// The lines that are left when carets are taken out. Outside of quotes a caret takes the meaning from what follows: from the
-/// end of a line, too, which makes one line of two.
+/// The lines after removing carets. Outside of quotes a caret escapes the next character, including the end of a line,
+/// which joins two lines.
 fn without_carets(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut quoted = false;
@@ -194,7 +194,7 @@ fn without_carets(text: &str) -> Vec<String> {
             '^' if !quoted => match rest.next() {
                 Some('\r' | '\n') => {
                     rest.next_if_eq(&'\n');
-                    // A second end of line behind it is one that is meant.
+                    // A second line end after it is literal.
                     if rest.next_if(|c| matches!(c, '\r' | '\n')).is_some() {
                         rest.next_if_eq(&'\n');
                         line.push('\n');
@@ -218,7 +218,8 @@ fn without_carets(text: &str) -> Vec<String> {
     lines
 }
 
-/// The rules of Microsoft's C runtime: `\"` is a quote, backslashes before one count half, `""` inside quotes is one too.
+/// The rules of Microsoft's C runtime: `\"` is a quote, backslashes before one count half, `""` inside quotes is one
+/// too.
 fn split_msvcrt(line: &str) -> Result<Vec<String>, WordsError> {
     let mut cut = CommandSplitter::default();
     let mut quoted = false;
@@ -283,7 +284,8 @@ mod tests {
     #[test]
     fn cmd_carets_are_read_as_windows_reads_them() {
         check(
-            "curl ^\"https://a.test/?q=1^&r=2^\" ^\r\n  -H ^\"x: say ^\\^\"hi^\\^\" 100^%^\" ^\r\n  --data-raw ^\"a^\r\n\r\nb^\"",
+            "curl ^\"https://a.test/?q=1^&r=2^\" ^\r\n  -H ^\"x: say ^\\^\"hi^\\^\" 100^%^\" ^\r\n  \
+             --data-raw ^\"a^\r\n\r\nb^\"",
             &["curl", "https://a.test/?q=1&r=2", "-H", "x: say \"hi\" 100%", "--data-raw", "a\nb"],
         );
         check(

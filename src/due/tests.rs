@@ -160,7 +160,9 @@ fn check_err(toml: &str) -> DueError {
 
 proptest::proptest! {
     #[test]
-    fn no_text_and_no_instant_make_it_panic_and_slots_only_go_forward(cron in "[0-9*/,LW# -]{0,20}", days in 0i64..40_000, zone in 0usize..600) {
+    fn no_text_and_no_instant_make_it_panic_and_slots_only_go_forward(
+        cron in "[0-9*/,LW# -]{0,20}", days in 0i64..40_000, zone in 0usize..600
+    ) {
         let zone = chrono_tz::TZ_VARIANTS[zone % chrono_tz::TZ_VARIANTS.len()];
         let after = DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(days);
         for cron in [cron.as_str(), "30 1,2 * * *", "*/20 * * * *", "15 */2 * * *"] {

@@ -1,4 +1,4 @@
-//! CSV as RFC 4180 has it, in UTF-8, and safe for spreadsheets: a cell of a stranger's is never a formula.
+//! CSV by RFC 4180, in UTF-8, and safe for spreadsheets: a cell of a web page is never read as a formula.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -10,7 +10,8 @@ use super::{ColumnOptions, ExportError, OutputCell, OutputFields, RowWriter};
 use crate::model::TaskName;
 use crate::store::Rows;
 
-/// What makes a spreadsheet read a formula or a command, also in full width, which some fold (OWASP, “CSV injection”).
+/// Characters that make a spreadsheet read a formula or a command, also in full width, which some fold (OWASP, “CSV
+/// injection”).
 const FORMULA_STARTS: &[char] = &['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 pub(super) struct CsvWriter<W: Write> {
@@ -34,7 +35,7 @@ impl<W: Write> RowWriter for CsvWriter<W> {
     fn begin(&mut self, _task: &TaskName, heading: &Rows) -> Result<(), ExportError> {
         self.fields = OutputFields::of(heading, self.choices);
         for field in self.fields.0.clone() {
-            // A column's name is a stranger's text, too.
+            // A column's name is untrusted text, too.
             let name = self.cell_text(&field.name).into_owned();
             self.out.write_field(name).map_err(io_error)?;
         }
@@ -66,7 +67,7 @@ impl<W: Write> RowWriter for CsvWriter<W> {
     }
 }
 
-/// With an apostrophe before it, a spreadsheet takes it for text. Blanks in front of a formula do not hide it.
+/// With an apostrophe before it, a spreadsheet reads it as text. Blanks in front of a formula do not hide it.
 fn escape_formula(text: &str) -> Cow<'_, str> {
     let blank = |c: char| c == ' ' || c == '\u{a0}' || c == '\u{feff}' || c == '\u{3000}';
     if text.trim_start_matches(blank).starts_with(FORMULA_STARTS) {

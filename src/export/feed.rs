@@ -1,4 +1,5 @@
-//! RSS 2.0 and Atom of what changed in a task, the newest first. Texts of strangers become XML 1.0: what it does not allow is left out.
+//! RSS 2.0 and Atom feeds of a task's changes, newest first. Texts of web pages are escaped as XML 1.0; characters that
+//! it does not allow are left out.
 
 use std::io::Write;
 
@@ -6,18 +7,18 @@ use chrono::{DateTime, SecondsFormat, Utc};
 
 use super::ExportError;
 
-/// What a feed is called and where it is from.
+/// Title and origin of a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     pub title: String,
     /// The site, where the task's folder names one.
     pub link: Option<String>,
-    /// The same for ever: readers know a feed by it.
+    /// Never changes: readers identify a feed by it.
     pub id: String,
     pub updated: DateTime<Utc>,
 }
 
-/// One thing that happened.
+/// One item of a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewsItem {
     /// The same whenever it is written: readers show an item once.
@@ -25,13 +26,13 @@ pub struct NewsItem {
     pub title: String,
     pub link: Option<String>,
     pub at: DateTime<Utc>,
-    /// What there is to say, a line each.
+    /// The content, line by line.
     pub lines: Vec<String>,
 }
 
 pub fn rss(out: &mut impl Write, head: &Head, items: &[NewsItem]) -> Result<(), ExportError> {
     let when = |at: DateTime<Utc>| at.to_rfc2822();
-    // RSS wants a link; without a site it is the feed's own name.
+    // RSS requires a link; without a site it is the feed's id.
     let link = head.link.as_ref().unwrap_or(&head.id);
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rss version=\"2.0\"><channel>")?;
     writeln!(out, "<title>{}</title><link>{}</link>", xml(&head.title), xml(link))?;
@@ -41,7 +42,8 @@ pub fn rss(out: &mut impl Write, head: &Head, items: &[NewsItem]) -> Result<(), 
         let link = item.link.as_ref().map(|link| format!("<link>{}</link>", xml(link))).unwrap_or_default();
         writeln!(
             out,
-            "<item><title>{}</title>{link}<guid isPermaLink=\"false\">{}</guid><pubDate>{}</pubDate><description>{}</description></item>",
+            "<item><title>{}</title>{link}<guid isPermaLink=\"false\">{}</guid><pubDate>{}</pubDate>\
+             <description>{}</description></item>",
             xml(&item.title),
             xml(&item.id),
             when(item.at),
@@ -74,12 +76,12 @@ pub fn atom(out: &mut impl Write, head: &Head, items: &[NewsItem]) -> Result<(),
     Ok(out.flush()?)
 }
 
-/// Readers take descriptions for HTML: what a stranger wrote is text there, too.
+/// Feed readers read descriptions as HTML, so texts of web pages are escaped there, too.
 fn html(lines: &[String]) -> String {
     lines.iter().map(|line| xml(line)).collect::<Vec<_>>().join("<br/>")
 }
 
-/// A text as XML 1.0, for elements and attributes alike.
+/// Escapes a text for elements and attributes of XML 1.0.
 fn xml(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

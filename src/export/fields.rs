@@ -1,5 +1,5 @@
-//! The columns of an exported table: as the task's view has them, a typed column being its value and the text as found standing
-//! beside it.
+//! The columns of an exported table, as in the task's view: a typed column is its value, and the text as found is a
+//! column beside it.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::ColumnOptions;
 use crate::model::{ColumnType, Facet};
 use crate::store::Rows;
 
-/// What all cells of a field are, where they are anything.
+/// The type of all cells of a field that are not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
     Text,
@@ -39,7 +39,7 @@ enum FieldSource {
     Page,
 }
 
-/// What stands in a field.
+/// A cell of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OutputCell<'r> {
     Empty,
@@ -97,7 +97,7 @@ impl OutputFields {
 }
 
 impl OutputField {
-    /// What a row of these has here; nothing where the value is not of the field's kind.
+    /// The cell of a row; empty where the value is not of the field's kind.
     pub fn cell<'r>(&self, rows: &'r Rows, row: usize) -> OutputCell<'r> {
         match self.source {
             FieldSource::Text(at) => match &rows.table.rows[row].cells[at] {
@@ -131,12 +131,12 @@ fn value(kind: OutputKind, value: &Json) -> Option<OutputCell<'_>> {
         OutputKind::Number => value.as_f64().map(OutputCell::Number),
         OutputKind::Bool => value.as_i64().map(|number| OutputCell::Bool(number != 0)),
         OutputKind::Date => value.as_str().map(OutputCell::Date),
-        // Only ours are instants.
+        // Only pieme's own columns are instants.
         OutputKind::Instant => None,
     }
 }
 
-/// An instant as the store's view has it.
+/// An instant in the format of the store's view.
 pub(super) fn instant(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }

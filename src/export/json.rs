@@ -1,4 +1,4 @@
-//! JSON: an array of objects, or an object a line. Values are of JSON's types; every object has every name.
+//! JSON: an array of objects, or one object per line. Values have JSON's types; every object has every name.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::store::Rows;
 pub(super) struct JsonWriter<W: Write> {
     out: W,
     choices: ColumnOptions,
-    /// What stands before the first record, between two, and after the last.
+    /// Text before the first record, between two, and after the last.
     delimiters: [&'static str; 3],
     task: Option<TaskName>,
     fields: OutputFields,

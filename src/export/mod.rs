@@ -1,12 +1,12 @@
-//! PURE: published rows → the bytes of a file that other programs read. Rows come in parts and leave at once, so that a file may be
-//! of any size.
+//! PURE: published rows → the bytes of a file that other programs read. Rows are written as they come, in parts, so
+//! that a file may be of any size.
 
-mod sqlite;
-mod fields;
 mod csv;
+pub mod feed;
+mod fields;
 mod json;
 mod parquet;
-pub mod feed;
+mod sqlite;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,10 +14,10 @@ use std::path::Path;
 use crate::model::TaskName;
 use crate::store::{Rows, StoreError};
 
-pub use self::sqlite::SqliteWriter;
 pub use fields::{OutputCell, OutputField, OutputFields, OutputKind};
+pub use sqlite::SqliteWriter;
 
-/// The kinds of files that there are.
+/// The file formats of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     Csv,
@@ -25,7 +25,7 @@ pub enum Format {
     Jsonl,
     Parquet,
     Sqlite,
-    /// What changed, not the rows.
+    /// The changes, not the rows.
     Rss,
     Atom,
 }
@@ -46,7 +46,7 @@ impl Format {
         }
     }
 
-    /// What a file's name says that it is.
+    /// The format that a file's name implies.
     pub fn of(path: &Path) -> Option<Format> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
         match ending.as_str() {
@@ -65,14 +65,14 @@ impl Format {
     }
 }
 
-/// What a person wants of the columns.
+/// Options for the columns of an export.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ColumnOptions {
     /// Only the texts as found, no values.
     pub texts: bool,
-    /// CSV without apostrophes before what a spreadsheet would take for a formula.
+    /// CSV without apostrophes before cells that a spreadsheet would read as formulas.
     pub raw: bool,
-    /// Each record says which task it is of.
+    /// Each record names its task.
     pub several: bool,
 }
 
@@ -82,12 +82,12 @@ pub enum ExportError {
     Io(#[from] io::Error),
     #[error("{0}")]
     Store(#[from] StoreError),
-    #[error("a Parquet file of this cannot be written: {0}")]
+    #[error("writing the Parquet file failed: {0}")]
     Parquet(String),
 }
 
 impl ExportError {
-    /// Whoever read along has left: no error, but the end.
+    /// Whether the reader of a pipe has closed it: the end, not an error.
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, ExportError::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -102,9 +102,9 @@ impl ExportError {
     }
 }
 
-/// A file that is being written.
+/// Writes rows into a file.
 pub trait RowWriter {
-    /// The rows that follow are of this task, and have the columns of this part, which has no rows yet.
+    /// Begins a task. `heading` has the columns of the rows that follow, and no rows.
     fn begin(&mut self, task: &TaskName, heading: &Rows) -> Result<(), ExportError>;
 
     fn write_rows(&mut self, rows: &Rows) -> Result<(), ExportError>;
@@ -112,7 +112,8 @@ pub trait RowWriter {
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
 }
 
-/// A writer of rows into a stream of bytes; none for an SQLite file, which is no stream, and for feeds, which have no rows.
+/// A writer of rows into a stream of bytes; none for an SQLite file, which is no stream, and for feeds, which have no
+/// rows.
 pub fn writer(format: Format, choices: ColumnOptions, out: Box<dyn Write + Send>) -> Option<Box<dyn RowWriter>> {
     Some(match format {
         Format::Csv => Box::new(csv::CsvWriter::new(out, choices)),

@@ -1,4 +1,5 @@
-//! Parquet, through the official crate. Rows are gathered into groups of bounded size; a group is written column by column.
+//! Parquet, through the official crate. Rows are collected into row groups of bounded size; a group is written column
+//! by column.
 
 mod column;
 
@@ -16,7 +17,8 @@ use crate::model::TaskName;
 use crate::store::Rows;
 use column::ParquetColumn;
 
-/// What a group's cells take up in memory before they are written. Readers like groups larger than this, but all of one is held here.
+/// Memory of a row group's cells before they are written. Readers prefer larger groups, but a whole one is held in
+/// memory.
 const GROUP_BYTES: usize = 16 << 20;
 
 pub(super) struct ParquetWriter<W: Write + Send> {
@@ -51,7 +53,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         for column in &mut self.columns {
             let place = group.next_column().map_err(export_error)?;
             let mut place =
-                place.ok_or_else(|| ExportError::Parquet("fewer columns than its schema has".to_owned()))?;
+                place.ok_or_else(|| ExportError::Parquet("it has fewer columns than its schema".to_owned()))?;
             column.write(&mut place).map_err(export_error)?;
             place.close().map_err(export_error)?;
         }
@@ -69,7 +71,7 @@ impl<W: Write + Send> RowWriter for ParquetWriter<W> {
         let schema = Type::group_type_builder(task.as_str()).with_fields(types.map_err(export_error)?).build();
         let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
         let FileState::New(out) = std::mem::replace(&mut self.state, FileState::Broken) else {
-            return Err(ExportError::Parquet("it holds one task".to_owned()));
+            return Err(ExportError::Parquet("a Parquet file holds one task".to_owned()));
         };
         let schema = Arc::new(schema.map_err(export_error)?);
         let file = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(export_error)?;
@@ -94,14 +96,14 @@ impl<W: Write + Send> RowWriter for ParquetWriter<W> {
             self.write_group()?;
         }
         if let FileState::Begun(file) = self.state {
-            // Flushes what it wrote to.
+            // Also flushes the underlying writer.
             file.close().map_err(export_error)?;
         }
         Ok(())
     }
 }
 
-/// What a pipe or a disk says is inside.
+/// Returns the I/O error of a pipe or a disk, where there is one inside.
 fn export_error(error: ParquetError) -> ExportError {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {

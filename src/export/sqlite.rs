@@ -1,4 +1,4 @@
-//! An SQLite file: a plain table a task, named as the task.
+//! SQLite export: one plain table per task, named as the task.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub struct SqliteWriter {
 }
 
 impl SqliteWriter {
-    /// Makes a new file, at a place where there is none.
+    /// Creates a new file; there must be none at the path.
     pub fn create(path: &Path, choices: ColumnOptions) -> Result<SqliteWriter, ExportError> {
         Ok(SqliteWriter { file: TableFile::create(path)?, choices, fields: OutputFields::default() })
     }
@@ -59,7 +59,7 @@ fn text_of_instant(cell: OutputCell<'_>) -> OutputCell<'_> {
 
 fn scalar<'c>(cell: &'c OutputCell<'_>) -> Scalar<'c> {
     match cell {
-        // An instant is a text by now.
+        // Instants are texts by now.
         OutputCell::Empty | OutputCell::Instant(_) => Scalar::Null,
         OutputCell::Text(text) => Scalar::Text(text),
         OutputCell::Date(date) => Scalar::Text(date),

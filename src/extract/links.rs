@@ -1,4 +1,4 @@
-//! Which links of the rows lead to their detail pages.
+//! Finds the links of the rows to their detail pages.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use url::Url;
 
 use crate::model::Row;
 
-/// A column is one of links when at least this share of its cells are.
+/// Minimum share of links in a link column.
 const MIN_LINK_SHARE: f64 = 0.6;
 
-/// The rows' links in `column`, or in the column of links that differ most: row and address.
+/// Row and address of each link in `column`, or else in the link column with the most distinct addresses.
 pub fn detail_links(
     columns: &[String],
     rows: &[Row],
@@ -27,13 +27,13 @@ pub fn detail_links(
             .rev()
             .max_by_key(|(_, different)| *different)
             .map(|(column, _)| column)
-            .ok_or_else(|| "no column of the rows holds links; say which by `column`".to_owned())?,
+            .ok_or_else(|| "no column of the rows holds links; name one in the step's `column`".to_owned())?,
     };
     let link = |(index, row): (usize, &Row)| Some((index, address(row, bases, wanted)?));
     Ok(rows.iter().enumerate().filter_map(link).collect())
 }
 
-/// How many different pages a column links to; none where it is no column of links.
+/// How many distinct pages a column links to; `None` if it is not a link column.
 fn distinct_targets(rows: &[Row], bases: &[Url], column: usize) -> Option<usize> {
     let links: Vec<Url> = rows
         .iter()

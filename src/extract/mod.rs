@@ -1,7 +1,7 @@
-//! Extraction: template + page → records. Pure, and for any page whatever: no list is an answer, not an error.
+//! PURE: extraction: template + page → records. Works on any page; a page without a list is a result, not an error.
 
-mod transform;
 pub mod links;
+mod transform;
 
 use crate::learn::find::PageView;
 use crate::learn::fit::{FitCache, fit_with_cache};
@@ -13,27 +13,27 @@ use crate::model::{Row, SimilarityParts, Table};
 use crate::page::Tree;
 use crate::page::tokens::Span;
 
-pub use self::transform::{ColumnTransform, ColumnTransformError};
+pub use transform::{ColumnTransform, ColumnTransformError};
 
 /// What a template found on a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extraction {
-    /// In [0, 1]: how much of the template the page's rows still show.
+    /// In [0, 1]: how much of the template the page's rows still have.
     pub similarity: f64,
-    /// The same, taken apart.
+    /// The parts of the similarity.
     pub likeness: SimilarityParts,
     /// All columns in the template's order, hidden ones included.
     pub table: Table,
-    /// Rows or values are missing for it, or may be wrong.
+    /// The limit that was reached: rows or values may be missing or wrong.
     pub limit: Option<Limit>,
 }
 
-/// The table without the template's hidden columns, which are not even read: as a rule they are many.
+/// Extracts the visible columns. Hidden ones, usually many, are not read.
 pub fn records(template: &Template, page: &Tree) -> Extraction {
     apply_template(template, &PageView::new(page), &visible_columns(template), &mut None)
 }
 
-/// Reads page after page with one template; what was worked out for one page is used for the next.
+/// Reads many pages with one template and keeps the fit cache between them.
 pub struct TemplateReader {
     template: Template,
     visible_columns: Vec<usize>,
@@ -71,9 +71,9 @@ pub struct TemplateMatch {
     pub extraction: Extraction,
 }
 
-/// A library of templates against a page nobody has said anything about (Shi et al.), best first: those that still look
-/// like the page before those that do not, then by similarity × the logarithm of the values they read: a template of one
-/// bare text fits nearly everything and reads little.
+/// Ranks a library of templates for an unknown page (Shi et al.), best first. Templates above the similarity threshold
+/// come first, then by similarity × logarithm of the number of values: a template of one bare text fits nearly every
+/// page and extracts little.
 pub fn rank_templates(page: &Tree, templates: &[Template]) -> Vec<TemplateMatch> {
     let view = PageView::new(page);
     let mut standings: Vec<TemplateMatch> = templates
@@ -119,7 +119,7 @@ fn apply_template(
                 .extend(table(view, template, other.variant, columns, &mut other.rows, &mut other.cache.paths).rows);
             places.extend(other.rows.iter().map(|row| row.span));
         }
-        // Rows of all formats, as they stand on the page.
+        // Rows of all formats, in page order.
         let mut rows: Vec<(Span, Row)> = places.into_iter().zip(found.rows).collect();
         rows.sort_by_key(|(place, _)| *place);
         found.rows = rows.into_iter().map(|(_, row)| row).collect();
@@ -134,13 +134,12 @@ fn apply_template(
 }
 
 impl Extraction {
-    /// The table without the template's hidden columns.
     pub fn visible(&self, template: &Template) -> Table {
         visible(&self.table, template)
     }
 }
 
-/// A table of all columns of the template, less the hidden ones.
+/// The table without the template's hidden columns.
 pub fn visible(table: &Table, template: &Template) -> Table {
     let shown: Vec<usize> = (0..table.columns.len()).filter(|&i| !template.columns()[i].hidden).collect();
     let row = |row: &Row| Row { cells: shown.iter().map(|&i| row.cells[i].clone()).collect(), page: row.page };
@@ -150,7 +149,7 @@ pub fn visible(table: &Table, template: &Template) -> Table {
     }
 }
 
-/// Of each column that is not hidden: whether it is a text of the page, not an attribute.
+/// For each visible column: is it text of the page, not an attribute?
 pub fn visible_text_columns(template: &Template) -> impl Iterator<Item = bool> {
     let shown = template.columns().iter().enumerate().filter(|(_, column)| !column.hidden);
     shown.map(|(i, _)| template.variants.iter().any(|variant| variant.reads_text(i)))

@@ -1,16 +1,15 @@
-//! What a person makes of the template's columns: names, pieces of them, several in one, what stands in for nothing. The one
-//! place where `[[column]]` of task.toml is applied, for every way in which a page is read.
+//! Applies the `[[column]]` tables of task.toml to a table: names, `pattern` and `split`, `join`, `default`. Every
+//! reader of pages uses this one place.
 
-mod split;
 mod check;
+mod split;
 
 use std::collections::BTreeSet;
 
 use crate::model::{Column, Row, Table};
 
-use self::split::{ColumnSplit, column_split};
+use split::{ColumnSplit, column_split};
 
-/// Between joined texts.
 const JOIN_SEPARATOR: &str = " ";
 
 /// The columns of a task, ready to be applied to table after table.
@@ -18,11 +17,11 @@ const JOIN_SEPARATOR: &str = " ";
 pub struct ColumnTransform {
     columns: Vec<Column>,
     splits: Vec<Option<ColumnSplit>>,
-    /// Nothing but names.
+    /// The columns only rename; nothing is split, joined or filled.
     is_plain: bool,
 }
 
-/// Why columns cannot be made so: which of them, under which key, what is wrong and what to do.
+/// An invalid `[[column]]`: which one, under which key, what is wrong and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ColumnTransformError {
@@ -36,7 +35,7 @@ pub struct ColumnTransformError {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ColumnOrigin {
     Slot(usize),
-    /// A slot, the column that says how it is cut, and which piece.
+    /// A slot, the column that splits it, and the index of the piece.
     Piece(usize, usize, usize),
     Join(usize),
 }
@@ -58,12 +57,12 @@ impl ColumnTransform {
         Ok(shape)
     }
 
-    /// Are the columns those of the template, under names of their own?
+    /// Do the columns only rename those of the template?
     pub fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// The table under the person's columns: the first that no other makes names the first slot, and so on.
+    /// The table under the task's columns. Columns that are not derived name the slots, in order.
     pub fn apply(&self, mut table: Table) -> Table {
         if self.is_plain {
             for (name, column) in table.columns.iter_mut().zip(&self.columns) {
@@ -77,7 +76,7 @@ impl ColumnTransform {
         Table { columns: kept.iter().map(|&at| made[at].name.to_owned()).collect(), rows }
     }
 
-    /// What holds of each slot, for the columns that are made of them.
+    /// Maps a flag of each slot to the output columns.
     pub fn map_slot_flags(&self, of_slots: &[bool]) -> Vec<bool> {
         if self.is_plain {
             return of_slots.to_vec();
@@ -91,7 +90,7 @@ impl ColumnTransform {
         self.unjoined_columns(&made).into_iter().map(held).collect()
     }
 
-    /// Columns that are made of others, and stand for no slot, each with the columns that it needs.
+    /// Columns derived from others, without a slot of their own, each with its source columns.
     pub fn derived_columns(&self) -> Vec<(&Column, Vec<&str>)> {
         let each = self.columns.iter().filter_map(|column| {
             let joined = column.join.as_ref().map(|names| names.iter().map(String::as_str).collect());
@@ -101,7 +100,7 @@ impl ColumnTransform {
         each.collect()
     }
 
-    /// Slots that do not come out as they are: their names, and the columns that come of them.
+    /// Names of the slots that are split or joined, with the columns derived from them.
     pub fn transformed_slots(&self) -> Vec<(String, Vec<String>)> {
         let mut made = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
@@ -121,7 +120,7 @@ impl ColumnTransform {
         made
     }
 
-    /// Columns that are gone from the result, since others are made of them.
+    /// Is the column missing from the output because others are derived from it?
     pub fn is_consumed(&self, name: &str) -> bool {
         let is_joined = self.columns.iter().flat_map(|it| it.join.iter().flatten()).any(|it| it == name);
         let at = self.columns.iter().position(|it| it.name == name);
@@ -130,19 +129,19 @@ impl ColumnTransform {
         is_joined || is_replaced
     }
 
-    /// Which other column has a piece of this name.
+    /// The other column whose split has a piece of this name.
     fn split_producing(&self, name: &str) -> Option<usize> {
         let has = |at: &usize| self.splits[*at].as_ref().is_some_and(|cut| cut.names.iter().any(|it| it == name));
         (0..self.columns.len()).filter(|&at| self.columns[at].name != name).find(has)
     }
 
-    /// Columns that are to name a slot where the template has only so many.
+    /// Columns whose slot does not exist in a template with this many slots.
     pub fn columns_without_slot(&self, slots: usize) -> Vec<usize> {
         let slot_of = self.slot_indices();
         (0..slot_of.len()).filter(|&column| slot_of[column].is_some_and(|slot| slot >= slots)).collect()
     }
 
-    /// Which slot each column names; none for those that are made of others.
+    /// The slot that each column names; `None` for derived columns.
     fn slot_indices(&self) -> Vec<Option<usize>> {
         let is_slot = |column: &Column| column.join.is_none() && self.split_producing(&column.name).is_none();
         let numbered = self.columns.iter();
@@ -211,7 +210,7 @@ impl ColumnTransform {
         };
         let is_empty = row.cells.iter().all(Option::is_none);
         let cell = |&at: &usize| match made[at].origin {
-            // A row without anything is no row; what stands in for nothing does not make it one.
+            // Defaults do not fill a row that is completely empty.
             _ if is_empty => None,
             ColumnOrigin::Join(column) => with_default(&made[at], joined(column)),
             ColumnOrigin::Slot(_) | ColumnOrigin::Piece(..) => with_default(&made[at], single(&made[at])),

@@ -1,6 +1,8 @@
-//! Which addresses may be reached. The one place that decides: every URL passes [`Guard::url`] before it is requested, and
-//! every connection is made by [`Guard::connect`], which resolves, checks and connects in one step. Only the client of alerts
-//! (`robot/post.rs`) connects by itself, to what [`Guard::resolve`] has resolved and checked.
+//! The guard against SSRF: decides which addresses a task may reach, and is the only place that decides it.
+//!
+//! Every URL passes [`Guard::check_url`] before it is requested. Every connection is made by [`Guard::connect`], which
+//! resolves, checks and connects in one step. Only the client of alerts (`robot/webhook.rs`) connects by itself, to
+//! addresses that [`Guard::resolve`] has resolved and checked.
 
 #[cfg(test)]
 pub mod test_overrides;
@@ -17,24 +19,24 @@ use crate::model::shortage::{in_words, shortage};
 use crate::model::task::Engine;
 use crate::model::{ConnectError, Refusal, Script, ScriptStep, Task};
 
-/// Longer than any real address and short enough to print.
+/// Longer than any real URL and short enough to print.
 pub const MAX_URL_BYTES: usize = 8 << 10;
 
-/// A name may have this many addresses; what comes after them is not tried.
+/// How many addresses of one host name are tried; further ones are ignored.
 const MAX_ADDRESSES: usize = 16;
 
 const NO_ADDRESS: &str = "the name has no address";
 
 #[derive(Clone, Debug)]
 pub struct Guard {
-    /// Hosts that may be talked to, in lower case; `*.example.org` stands for all names under it.
+    /// The hosts of the task, in lower case; `*.example.org` stands for all names under it.
     hosts: BTreeSet<String>,
     allow_private: bool,
-    /// A browser's pages load from hosts of others too.
+    /// Whether connections to other public hosts are allowed: a browser's pages load scripts and data from them.
     allow_subresources: bool,
-    /// Where `fetch.proxy` is, if it names one.
+    /// The host of `fetch.proxy`.
     proxy: Option<String>,
-    /// Names that tests answer for, and addresses that they count as public.
+    /// Host names that a test resolves itself, and addresses that it counts as public.
     #[cfg(test)]
     pub test_overrides: test_overrides::TestOverrides,
 }
@@ -69,7 +71,7 @@ impl Guard {
         }
     }
 
-    /// May this be requested? Says nothing yet about what a name resolves to.
+    /// Checks scheme, length and host of a URL. What a host name resolves to is checked by [`Guard::connect`].
     pub fn check_url(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Refusal::Scheme(url.scheme().to_owned()));
@@ -88,7 +90,6 @@ impl Guard {
         if self.is_task_host(&name) { Ok(()) } else { Err(Refusal::Host(name)) }
     }
 
-    /// May a connection be made there?
     pub fn check_address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
         if self.allow_private || self.is_public(address) {
             Ok(())
@@ -113,8 +114,8 @@ impl Guard {
         Ok(tokio::net::lookup_host((host, 0)).await?.collect())
     }
 
-    /// May a page that a browser shows load this besides itself? Scripts and data come from hosts of others too, but never from
-    /// private addresses there, whatever the task allows for its own hosts.
+    /// Checks a subresource of a page in the browser engine. It may come from any public host; `allow_private` holds
+    /// for the task's own hosts only.
     pub fn check_subresource(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
             return Err(Refusal::Scheme(url.scheme().to_owned()));
@@ -128,7 +129,8 @@ impl Guard {
         }
     }
 
-    /// Resolves, checks and connects in one step. What the task has no business with is not even looked up.
+    /// Resolves, checks and connects in one step, so that DNS rebinding cannot change the address in between. A host
+    /// that the task may not reach is not even resolved.
     pub async fn connect(&self, host: &str, port: u16, patience: Duration) -> Result<TcpStream, ConnectError> {
         if !self.allow_subresources && !self.is_task_host(host) && self.proxy.as_deref() != Some(host) {
             return Err(ConnectError::Refused(Refusal::Host(host.to_owned())));
@@ -136,7 +138,7 @@ impl Guard {
         tokio::time::timeout(patience, self.try_each(host, port)).await.unwrap_or(Err(ConnectError::TooLong))
     }
 
-    /// Resolves and checks, for a client that connects by itself: it may connect to these addresses and to no others.
+    /// Resolves and checks, for a client that connects by itself. It must connect to these addresses only.
     pub async fn resolve(&self, host: &str, port: u16, patience: Duration) -> Result<Vec<SocketAddr>, ConnectError> {
         if !self.is_task_host(host) {
             return Err(ConnectError::Refused(Refusal::Host(host.to_owned())));
@@ -151,7 +153,7 @@ impl Guard {
         for address in self.addresses(host, port).await? {
             match TcpStream::connect(address).await {
                 Ok(stream) => {
-                    // Nothing waits for more to send; where it cannot be set, sending is slower.
+                    // Without Nagle's algorithm; if the option cannot be set, sending is slower but works.
                     let _ = stream.set_nodelay(true);
                     return Ok(stream);
                 }
@@ -179,14 +181,14 @@ impl Guard {
             }
             Err(error) => return Err(ConnectError::Name(error.to_string())),
         };
-        // One bad address condemns the name: a mixed answer is how a rebinding attack begins.
+        // One private address rejects the host name: a mixed DNS answer is how a rebinding attack begins.
         for address in &found {
             self.check_host_address(host, address.ip()).map_err(ConnectError::Refused)?;
         }
         Ok(found)
     }
 
-    /// What the task allows is meant for its own hosts and for its proxy.
+    /// `allow_private` holds for the task's own hosts and its proxy; all other hosts must be public.
     fn check_host_address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
         let public = || Refusal::Private { host: host.to_owned(), address };
         if self.is_task_host(host) || self.proxy.as_deref() == Some(host) {
@@ -196,15 +198,15 @@ impl Guard {
         }
     }
 
-    /// Is one of the task's hosts a name under this one, which shares its cookies?
+    /// Whether one of the task's hosts is a subdomain of `domain`, and so receives its cookies.
     pub fn has_task_host_under(&self, domain: &str) -> bool {
         self.hosts.iter().any(|host| host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')))
     }
 
-    /// Is this one of the task's hosts?
+    /// Whether the task's list of hosts contains this one, exactly, by a `*.` pattern, or with or without `www.`.
     pub fn is_task_host(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.');
-        // example.org and www.example.org send visitors to each other.
+        // example.org and www.example.org often redirect to each other.
         let twin = host.strip_prefix("www.").map_or_else(|| format!("www.{host}"), str::to_owned);
         let mut parents = host.match_indices('.').map(|(dot, _)| &host[dot..]);
         self.hosts.contains(host)
@@ -213,7 +215,7 @@ impl Guard {
     }
 }
 
-/// The hosts that the script's own URLs name; what a variable will hold is not known yet.
+/// The hosts of the URLs in the script; a URL whose host comes from a variable is left out.
 fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
     let address = |step: &ScriptStep| match step {
         ScriptStep::Get(ask) | ScriptStep::Post(ask) => Some(ask.url.clone()),
@@ -225,7 +227,7 @@ fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
     addresses.into_iter().filter_map(|text| Url::parse(&text).ok()?.host_str().map(str::to_owned))
 }
 
-/// The host of a proxy's address; a secret may stand for its user or password, never for its host.
+/// The host of a proxy's address. Its user and password may be secrets (`${secret:NAME}`), its host may not.
 fn host_of_proxy(text: &str) -> Option<String> {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
@@ -240,7 +242,7 @@ fn canonical(host: &str) -> String {
     format!("{star}{name}")
 }
 
-/// Is this an address of the public Internet (IANA special-purpose registries)?
+/// Whether the address belongs to the public Internet, by the IANA special-purpose registries.
 pub fn is_global(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_global_v4(v4),
@@ -271,7 +273,7 @@ fn is_global_v6(address: Ipv6Addr) -> bool {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let last_two = Ipv4Addr::from((u32::from(g) << 16) | u32::from(h));
     match (a, b) {
-        // IPv4 in disguise: ::ffff:a.b.c.d, and NAT64, which is how IPv6-only networks reach the IPv4 Internet.
+        // Embedded IPv4: ::ffff:a.b.c.d, and NAT64, by which IPv6-only networks reach the IPv4 Internet.
         (0, 0) if (c, d, e, f) == (0, 0, 0, 0xffff) => is_global_v4(last_two),
         (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => is_global_v4(last_two),
         // Teredo and other protocol assignments, documentation, 6to4.

@@ -1,4 +1,4 @@
-//! What tests make a guard believe.
+//! Overrides of a guard for tests: DNS answers, addresses that count as public, a trusted certificate.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -8,11 +8,11 @@ use rustls::{ClientConfig, RootCertStore};
 
 #[derive(Clone, Debug, Default)]
 pub struct TestOverrides {
-    /// Addresses that count as public, though they are of this machine.
+    /// Loopback addresses that count as public.
     pub public: BTreeSet<IpAddr>,
-    /// What a name resolves to, one answer a question; the last one stays.
+    /// DNS answers by host name, one for each lookup; the last one is repeated.
     pub names: Arc<Mutex<HashMap<String, VecDeque<Vec<SocketAddr>>>>>,
-    /// A certificate that counts as an authority's.
+    /// A root certificate to trust instead of the system's.
     pub authority: Option<Vec<u8>>,
 }
 
@@ -23,13 +23,13 @@ impl TestOverrides {
         if answers.len() > 1 { answers.pop_front() } else { answers.front().cloned() }
     }
 
-    /// The server that stands in for a host.
+    /// The server that answers for a host.
     pub fn server_for(&self, host: &str) -> Option<SocketAddr> {
         let names = self.names.lock().expect("no test panics with it");
         names.get(host)?.front()?.iter().copied().find(|it| it.port() != 0)
     }
 
-    /// A server stands in for a host, whatever its port.
+    /// Sends connections to `host`, at any port, to `server`.
     pub fn route_host_to(&self, host: &str, server: SocketAddr) {
         let answers = VecDeque::from([vec![server]]);
         self.names.lock().expect("no test panics with it").insert(host.to_owned(), answers);
@@ -40,7 +40,7 @@ impl TestOverrides {
         self.names.lock().expect("no test panics with it").insert(host.to_owned(), answers);
     }
 
-    /// The one authority that a test trusts, and no other.
+    /// A TLS configuration that trusts the test's root certificate and no other.
     pub fn tls_config_loader(&self) -> Option<Arc<dyn Fn() -> Result<ClientConfig, rustls::Error> + Send + Sync>> {
         let authority = self.authority.clone()?;
         Some(Arc::new(move || {

@@ -1,47 +1,48 @@
-//! Whether the columns still hold what they held: filled as before, with values of the same kind.
+//! Column checks: compares fill rate and kind of value of each column with the good runs of the window.
 
 use serde::Serialize;
 
 use super::window::Window;
 use crate::model::{Column, ColumnStatistics, ColumnType};
 
-/// A column was always filled when this share of its cells was.
+/// Minimum fill rate of a column that counts as filled.
 const USUALLY_FILLED: f64 = 0.8;
-/// … and is empty now when less than this share of as many are, which a person has named,
+/// A named column counts as emptied below this share of its earlier fill rate.
 const MAX_EMPTIED_FILL: f64 = 0.3;
-/// … or when it told the rows apart, which takes a share of different values.
+/// The same for a column whose values identified the rows.
 const MAX_EMPTIED_KEY_FILL: f64 = 0.5;
+/// Minimum share of distinct values of a column that identifies the rows.
 const MIN_DISTINCT_SHARE: f64 = 0.5;
-/// A column holds one kind of value when this share of them is.
+/// A column has one kind of value if at least this share of its values is of that kind.
 const MIN_KIND_SHARE: f64 = 0.8;
-/// Fewer values say nothing about their kind.
+/// Fewer values do not determine a kind.
 const MIN_VALUES: u64 = 3;
 
-/// A column now and in the good runs before. Shares are of the rows.
+/// A column of this run beside the good runs. Shares are shares of the rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ColumnMeasure {
     pub name: String,
-    /// With a text that is a value of the column's type.
+    /// Share of cells with a value of the column's type.
     pub filled: f64,
-    /// With a text that is none.
+    /// Share of cells with a text that has no value of the type.
     #[serde(skip_serializing_if = "is_none")]
     pub unread: f64,
-    /// What task.toml says that it is; none for text.
+    /// The type in task.toml; `None` for text.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_: Option<ColumnType>,
-    /// What nearly all its values are; none where they are mixed or few.
+    /// The kind of nearly all values; `None` if they are mixed or few.
     pub kind: Option<&'static str>,
-    /// The least that was filled in a good run; none where no good run had the column.
+    /// The lowest fill rate of the good runs; `None` if none of them had the column.
     pub filled_before: Option<f64>,
-    /// The same kind in every good run.
+    /// The kind of value in all good runs; `None` if they differ.
     pub kind_before: Option<&'static str>,
-    /// Fewer filled cells than this are off; none where the column may come and go.
+    /// The minimum fill rate; `None` for a column that may be empty.
     pub must_fill: Option<f64>,
-    /// What is off, in words.
+    /// What is wrong, as a sentence.
     pub off: Option<String>,
 }
 
-/// All columns of a run with `rows` rows. `named` are the person's.
+/// All columns of a run with `rows` rows. `named` are the columns of task.toml.
 pub fn measure(columns: &[ColumnStatistics], rows: u64, named: &[Column], window: &Window<'_>) -> Vec<ColumnMeasure> {
     columns.iter().map(|column| measure_one(column, rows, named, window)).collect()
 }
@@ -55,7 +56,7 @@ fn measure_one(column: &ColumnStatistics, rows: u64, named: &[Column], window: &
     let is_watched = person.is_some() || told_apart;
     let filled_before = before.iter().map(|(it, rows)| share(it.readable(), *rows)).reduce(f64::min);
     let floor = if told_apart { MAX_EMPTIED_KEY_FILL } else { MAX_EMPTIED_FILL };
-    // A column that nobody has named may come and go.
+    // A column that nobody has named may become empty.
     let usual = filled_before.filter(|&least| is_watched && least >= USUALLY_FILLED).map(|least| least * floor);
     let is_required = person.is_some_and(|it| it.required);
     let measure = ColumnMeasure {
@@ -77,7 +78,8 @@ impl ColumnMeasure {
         let (name, now) = (&self.name, percent(self.filled));
         if is_required && self.filled < USUALLY_FILLED {
             return Some(format!(
-                "the column {name} is required, and {now} of its cells are filled{}",
+                "the required column {name} is filled in {now} of the rows; at least {} are needed{}",
+                percent(USUALLY_FILLED),
                 self.unread_clause()
             ));
         }
@@ -86,28 +88,28 @@ impl ColumnMeasure {
         {
             let of_them = self.unread_clause();
             return Some(format!(
-                "{now} of the column {name} are filled, and it was at least {}{of_them}",
+                "the column {name} is filled in {now} of the rows; good runs had at least {}{of_them}",
                 percent(before)
             ));
         }
         let (is, was) = (self.kind?, self.kind_before?);
-        (is_watched && is != was).then(|| format!("the column {name} holds {is} where it held {was}"))
+        (is_watched && is != was).then(|| format!("the column {name} now holds {is}; good runs had {was}"))
     }
 }
 
 impl ColumnMeasure {
-    /// Texts that are no values, in words.
+    /// A clause about texts without a value of the column's type.
     fn unread_clause(&self) -> String {
         match self.type_ {
             Some(kind) if self.unread > 0.0 => {
-                format!("; {} hold a text that is no {}", percent(self.unread), kind.word())
+                format!("; {} of the rows have a text that is not of type {}", percent(self.unread), kind.word())
             }
             _ => String::new(),
         }
     }
 }
 
-/// What nearly all its values are.
+/// The kind of nearly all values.
 fn kind(column: &ColumnStatistics) -> Option<&'static str> {
     let kinds = [(column.numbers, "numbers"), (column.words, "words"), (column.links, "links")];
     let (count, word) = kinds.into_iter().max_by_key(|(count, _)| *count)?;
@@ -171,7 +173,7 @@ mod tests {
     fn a_column_that_holds_another_kind_is_off() {
         let past = [good_run(vec![column("price", 10, 0)])];
         let measured = measure(&[column("price", 10, 10)], 10, &[], &Window::of(&past));
-        assert_eq!(measured[0].off.as_deref(), Some("the column price holds words where it held numbers"));
+        assert_eq!(measured[0].off.as_deref(), Some("the column price now holds words; good runs had numbers"));
     }
 
     #[test]
@@ -180,8 +182,8 @@ mod tests {
         let price = Column { kind: ColumnType::Money, ..Column::text("price") };
         let now = ColumnStatistics { unread: 8, ..column("price", 10, 0) };
         let measured = measure(&[now], 10, &[price], &Window::of(&past));
-        let sentence =
-            "20 % of the column price are filled, and it was at least 100 %; 80 % hold a text that is no money";
+        let sentence = "the column price is filled in 20 % of the rows; good runs had at least 100 %; \
+                        80 % of the rows have a text that is not of type money";
         assert_eq!(measured[0].off.as_deref(), Some(sentence));
     }
 
@@ -190,6 +192,7 @@ mod tests {
         let mut price = Column::text("price");
         price.required = true;
         let measured = measure(&[column("price", 7, 0)], 10, &[price], &Window::of(&[]));
-        assert_eq!(measured[0].off.as_deref(), Some("the column price is required, and 70 % of its cells are filled"));
+        let sentence = "the required column price is filled in 70 % of the rows; at least 80 % are needed";
+        assert_eq!(measured[0].off.as_deref(), Some(sentence));
     }
 }

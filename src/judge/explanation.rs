@@ -1,4 +1,4 @@
-//! A verdict accounted for: every number that it rests on, beside what it was measured against.
+//! Explains a verdict: lists every measured value beside its threshold, for `pieme explain` and the dashboard.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use super::window::Window;
 use crate::model::task::Expect;
 use crate::model::{Column, PastRun, Verdict};
 
-/// What led to a verdict. Nothing is decided here: the rules are those of the verdict itself.
+/// All measurements behind a verdict. Decides nothing: the rules are in `verdict`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VerdictExplanation {
     pub similarity: SimilarityMeasure,
@@ -26,23 +26,23 @@ pub struct SimilarityMeasure {
     pub value: Option<f64>,
     /// `expect.similarity`
     pub wanted: f64,
-    /// None where the run compared no page.
+    /// Empty if the run compared no page.
     pub parts: Vec<PartMeasure>,
 }
 
-/// One of the four parts of the similarity, which is the least of them, each laid out on the same scale.
+/// One of the four parts of the similarity. Each is rescaled to one scale, and the similarity is the minimum.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PartMeasure {
     pub name: &'static str,
     pub value: Option<f64>,
-    /// Less is off.
+    /// The threshold; a lower value fails.
     pub line: f64,
     pub as_similarity: f64,
     pub is_off: bool,
     pub sentence: &'static str,
 }
 
-/// What the page says of itself. It tells something only where no good page said it.
+/// A sign on the page (login form, error page). It counts only if no good run had it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SignMeasure {
     pub sign: &'static str,
@@ -51,7 +51,7 @@ pub struct SignMeasure {
     pub is_news: bool,
 }
 
-/// Accounts for a run's verdict. `past` are the runs before it, newest first.
+/// Explains a run's verdict. `past` are the earlier runs, newest first.
 pub fn explain(expect: &Expect, named: &[Column], verdict: &Verdict, past: &[PastRun]) -> VerdictExplanation {
     let window = Window::of(past);
     let figures = &verdict.statistics;
@@ -75,7 +75,7 @@ fn part_measures(expect: &Expect, verdict: &Verdict) -> Vec<PartMeasure> {
         let as_similarity = part.as_similarity();
         let is_off = as_similarity < expect.similarity;
         let sentence = match (part.value, is_off) {
-            (None, _) => "there are no rows to measure it on",
+            (None, _) => "there are no rows to measure",
             (Some(_), true) => part.when_off,
             (Some(_), false) => part.when_fine,
         };

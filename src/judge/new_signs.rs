@@ -1,9 +1,9 @@
-//! What a page says of itself that good pages did not say.
+//! Filters the signs of a page (login form, error page, block page): only those that no good run had count.
 
 use super::window::Window;
 use crate::model::Signs;
 
-/// Only those signs that none of the good runs has shown.
+/// The signs that no good run had.
 pub fn of(signs: &Signs, window: &Window<'_>) -> Signs {
     let before = in_good_runs(window);
     Signs {
@@ -15,7 +15,7 @@ pub fn of(signs: &Signs, window: &Window<'_>) -> Signs {
     }
 }
 
-/// The signs that any of the good runs has shown.
+/// The signs that any good run had.
 pub fn in_good_runs(window: &Window<'_>) -> Signs {
     let any = |sign: fn(&Signs) -> bool| window.any(|run| sign(&run.verdict.statistics.signs));
     Signs {

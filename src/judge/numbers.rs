@@ -1,16 +1,16 @@
-//! Gathers the numbers of a run's typed columns in memory that does not grow with the rows.
+//! Computes the quartiles of a run's typed columns by systematic sampling, in constant memory.
 
 use crate::model::{NumberStatistics, Value};
 
-/// Values that are kept of a column, in one currency: all of most tables. Of more, every second, fourth, eighth … of them, so that the
-/// median and the quarters of half a million values in any order are off by a hundredth of the ranks at the worst; least, most and
-/// count are exact.
+/// Sampled values of a column in one currency; most tables have fewer. A longer column keeps every second, fourth,
+/// eighth … value. The median and the quartiles of half a million values in any order are then off by at most a
+/// hundredth of the ranks; minimum, maximum and count are exact.
 const MAX_SAMPLED: usize = 4_096;
 
-/// Currencies that are told apart in a column; a list with more has no price that one curve could show.
+/// Currencies counted separately in a column. A list with more has no price that one chart could show.
 const MAX_CURRENCIES: usize = 8;
 
-/// Of each column that has a type: its numbers, by their currency.
+/// The numbers of each typed column, by currency.
 pub struct NumberTally(Vec<Vec<NumberSample>>);
 
 impl NumberTally {
@@ -18,7 +18,7 @@ impl NumberTally {
         NumberTally((0..columns).map(|_| Vec::new()).collect())
     }
 
-    /// What is no number is passed over.
+    /// Values that are not numbers are ignored.
     pub fn note(&mut self, column: usize, value: &Value) {
         let (digits, currency) = match value {
             Value::Int(number) => (number.to_string(), None),
@@ -38,7 +38,7 @@ impl NumberTally {
         }
     }
 
-    /// Of the columns under their names: those that had a number.
+    /// Statistics of the columns that had a number; of several currencies the commonest.
     pub fn statistics<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<NumberStatistics> {
         let largest = |piles: &'_ Vec<NumberSample>| piles.iter().rev().max_by_key(|pile| pile.count).cloned();
         names.zip(&self.0).filter_map(|(name, piles)| Some(largest(piles)?.into_statistics(name))).collect()
@@ -51,7 +51,7 @@ struct NumberSample {
     count: u64,
     least: f64,
     most: f64,
-    /// Every so many-th value, in the order in which they came.
+    /// Every `every`-th value, in order of arrival.
     kept: Vec<f64>,
     every: u64,
 }
@@ -73,7 +73,7 @@ impl NumberSample {
                 });
                 self.every *= 2;
             }
-            // The one in hand may be among those that are passed over from now on.
+            // `every` has just doubled: this value may no longer be due.
             if self.count.is_multiple_of(self.every) {
                 self.kept.push(number);
             }

@@ -1,27 +1,28 @@
-//! Whether the records are known from the good runs before. New data alone is no alarm; it counts beside rows that are missing.
+//! Record overlap: estimates with MinHash how many records a run shares with the good runs. New data alone raises no
+//! alarm; it lowers the number of rows that may be missing.
 
 use serde::Serialize;
 
 use super::window::Window;
 use crate::model::{ColumnStatistics, MinHash, PastRun, RunStatistics};
 
-/// Pairs of good runs, one after the other, without which nothing is known about how fast the list changes.
+/// Pairs of consecutive good runs needed to know how fast the list changes.
 const MIN_PAIRS: usize = 3;
-/// A list that always shared this much with the one before does not change as a whole from one run to the next.
+/// A list whose consecutive runs always shared at least this much is never replaced as a whole.
 const MIN_STEADY_OVERLAP: f64 = 0.25;
-/// The share of different values with which a column tells the rows apart.
+/// Minimum share of distinct values of a column that identifies the rows.
 const MIN_DISTINCT_SHARE: f64 = 0.9;
 
-/// A run's records against those of the good runs before.
+/// The records of a run compared with those of the good runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverlapMeasure {
-    /// The columns that records are known by.
+    /// The columns that identify a record.
     pub columns: Vec<String>,
-    /// The share of records that are in this run and in the last good one, of those in either; none where it cannot be told.
+    /// Jaccard similarity of the records of this run and the last good one; `None` if it is unknown.
     pub shared: Option<f64>,
-    /// The same of each good run and the one before it, newest first.
+    /// The same for each good run and its predecessor, newest first.
     pub before: Vec<f64>,
-    /// No record is known, where good runs always shared many.
+    /// No record is known, although consecutive good runs always shared many.
     pub is_strange: bool,
 }
 
@@ -34,8 +35,8 @@ pub fn measure(figures: &RunStatistics, window: &Window<'_>) -> OverlapMeasure {
     OverlapMeasure { columns, shared, is_strange: is_steady && shared == Some(0.0), before }
 }
 
-/// By which columns the next run's records are known: the task's key, or else the first that told all rows of the last good
-/// run apart, words and links before numbers, which change.
+/// The columns that identify the records of the next run: the task's key, or else the first column that was distinct in
+/// the last good run. Words and links come before numbers, which change.
 pub fn identifying_columns(key: &[String], past: &[PastRun]) -> Vec<String> {
     if !key.is_empty() {
         return key.to_vec();
@@ -48,7 +49,7 @@ pub fn identifying_columns(key: &[String], past: &[PastRun]) -> Vec<String> {
     best.map(|column| column.name.clone()).into_iter().collect()
 }
 
-/// A sketch of the next run's records, to be filled.
+/// An empty MinHash for the next run's records.
 pub fn sketch(key: &[String], past: &[PastRun]) -> Option<MinHash> {
     let columns = identifying_columns(key, past);
     (!columns.is_empty()).then(|| MinHash::new(columns))
@@ -65,7 +66,7 @@ mod tests {
     use crate::model::RunId;
     use crate::model::task::Expect;
 
-    /// A run that found these hotels, after the runs before it (newest first).
+    /// A run that found these hotels; `past` is newest first.
     fn seen(hotels: Range<u32>, past: &[PastRun]) -> RunObservation {
         let mut tally = Tally::with_minhash(sketch(&[], past));
         tally.set_columns([("price", true), ("name", true)].into_iter().map(|(name, text)| (name.to_owned(), text)));
@@ -83,7 +84,7 @@ mod tests {
         }
     }
 
-    /// The words of the last of some runs in a row.
+    /// Outcome and cause of the last of several consecutive runs.
     fn last_of(runs: &[Range<u32>]) -> String {
         let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
         let (mut past, mut words): (Vec<PastRun>, String) = Default::default();
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn another_list_in_the_same_dress_is_noticed_when_it_is_shorter() {
-        // One that has varied: 30 % fewer rows alone are fine.
+        // The row count has varied: 30 % fewer rows alone are accepted.
         let steady = [0..40, 0..34, 0..40, 1..41, 2..42];
         let then = |last: Range<u32>| last_of(&[&steady[..], &[last]].concat());
         assert_eq!(then(2..30), "published changed", "the same hotels, fewer of them");

@@ -1,43 +1,44 @@
-//! Whether a run has as many rows as it should.
+//! Row count check: compares the number of rows with the median of the good runs.
 
 use serde::Serialize;
 
 use super::window::{MIN_ROW_DROP, Window};
+use crate::model::counted;
 use crate::model::task::Expect;
 
-/// A run's rows against those of the good runs before it.
+/// The row count of a run beside those of the good runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RowMeasure {
     pub rows: u64,
     /// Of the good runs, newest first.
     pub good: Vec<u64>,
-    /// The middle of those; none before the first good run.
+    /// Their median; `None` before the first good run.
     pub usual: Option<u64>,
     /// The share of the usual rows that may be missing.
     pub drop_allowed: f64,
-    /// A person has said so (`expect.max_row_drop`).
+    /// `drop_allowed` comes from task.toml (`expect.max_row_drop`).
     pub drop_is_told: bool,
     /// `expect.min_rows`
     pub min_rows: u64,
-    /// Fewer are off.
+    /// The minimum row count; fewer rows are quarantined.
     pub fewest: u64,
-    /// None of the records is known, where many always were: fewer may be missing.
+    /// No record is known, although good runs always shared many: fewer rows may be missing.
     pub is_strange: bool,
-    /// What is off, in words.
+    /// What is wrong, as a sentence.
     pub off: Option<String>,
 }
 
-/// A tenth of 40 is 4 − 10⁻¹⁵ to a machine.
+/// Tolerance for floating-point error: a tenth of 40 is computed as 4 − 10⁻¹⁵.
 const ROUNDING: f64 = 1e-9;
 
-/// `is_strange`: none of the records is known, where many always were.
+/// `is_strange`: no record is known, although good runs always shared many.
 pub fn measure(expect: &Expect, rows: u64, is_strange: bool, window: &Window<'_>) -> RowMeasure {
-    // Another list in the same dress is rarely as long.
+    // Another list in the same layout rarely has the same length.
     let learned = || if is_strange { MIN_ROW_DROP } else { window.drop_allowed() };
     let drop_allowed = expect.max_row_drop.unwrap_or_else(learned);
     let usual = window.usual_rows();
     let by_window = usual.filter(|_| drop_allowed < 1.0).map_or(0, |usual| {
-        // Exactly as many as may be missing are too many.
+        // A drop of exactly `drop_allowed` is already too much.
         let left = (usual as f64 * (1.0 - drop_allowed) + ROUNDING).floor() as u64;
         usual.min(left + 1)
     });
@@ -59,13 +60,19 @@ impl RowMeasure {
     fn anomaly(&self) -> Option<String> {
         let rows = self.rows;
         if rows < self.min_rows {
-            return Some(format!("{rows} rows, but at least {} are expected (expect.min_rows)", self.min_rows));
+            return Some(format!(
+                "{}, but at least {} are expected (expect.min_rows)",
+                counted(rows, "row"),
+                self.min_rows
+            ));
         }
         let usual = self.usual.filter(|_| rows < self.fewest)?;
         let missing = 100.0 * (1.0 - rows as f64 / usual as f64);
-        let strange = if self.is_strange { ", and none of those that are there was there before" } else { "" };
+        let strange = if self.is_strange { " and no record is known from earlier runs" } else { "" };
         Some(format!(
-            "{rows} rows where good runs had {usual}: {missing:.0} % are missing{strange}, and {:.0} % are too many (expect.max_row_drop)",
+            "{}, good runs had {usual}: {missing:.0} % are missing{strange}; the limit is {:.0} % \
+             (expect.max_row_drop)",
+            counted(rows, "row"),
             self.drop_allowed * 100.0
         ))
     }
@@ -117,6 +124,6 @@ mod tests {
         let window = Window::of(&past);
         assert_eq!(measure(&Expect::default(), 4_000, false, &window).off, None);
         let off = measure(&Expect::default(), 10, false, &window).off.unwrap_or_default();
-        assert!(off.contains("10 rows where good runs had 40: 75 % are missing"), "{off}");
+        assert!(off.contains("10 rows, good runs had 40: 75 % are missing"), "{off}");
     }
 }

@@ -1,20 +1,20 @@
-//! Where a task stands: one state, and the command to type next.
+//! Task state: computes the state, its severity and the command to type next.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::model::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, State, TaskName};
 
-/// What is known of a task between two runs.
+/// What the state of a task is computed from.
 #[derive(Clone, Debug, Default)]
 pub struct TaskSnapshot {
-    /// The folder cannot be read as a task; says why.
+    /// Why the folder cannot be read as a task.
     pub problem: Option<String>,
     pub paused: bool,
     pub last_run: Option<PastRun>,
     /// Rows were published before the last run.
     pub published_before: bool,
     pub running: bool,
-    /// When its run under way has ended at the latest, whoever runs it.
+    /// The latest time at which the current run must have ended, on whichever daemon it runs.
     pub must_end_by: Option<DateTime<Utc>>,
     pub next_due: Option<DateTime<Utc>>,
 }
@@ -22,7 +22,7 @@ pub struct TaskSnapshot {
 /// How late a start may be before the task counts as overdue rather than queued.
 const OVERDUE_AFTER: TimeDelta = TimeDelta::minutes(5);
 
-/// The task's state. A bad state is never hidden by a run that is under way; a good one is.
+/// The task's state. A current run hides a good state, never a bad one.
 pub fn state(standing: &TaskSnapshot, now: DateTime<Utc>) -> State {
     if standing.problem.is_some() {
         return State::Config;
@@ -50,22 +50,22 @@ pub fn state(standing: &TaskSnapshot, now: DateTime<Utc>) -> State {
     }
 }
 
-/// Has its run gone on for longer than any run can?
+/// Is the current run older than any run can be?
 fn is_stuck(standing: &TaskSnapshot, now: DateTime<Utc>) -> bool {
     standing.must_end_by.is_some_and(|by| now > by)
 }
 
-/// What there is to say of a run that should have ended.
+/// A sentence about a run that should have ended.
 pub fn stuck_sentence(standing: &TaskSnapshot, now: DateTime<Utc>) -> Option<String> {
     let by = standing.must_end_by.filter(|_| is_stuck(standing, now))?;
     Some(format!(
-        "its run is past limits.timeout and should have ended by {}: the daemon is stuck or was killed; restart it \
-         (systemctl restart pieme-daemon)",
+        "the run exceeded limits.timeout and should have ended by {}: the daemon hangs or was killed; restart it with \
+         `systemctl restart pieme-daemon`",
         by.format("%Y-%m-%d %H:%M:%S UTC")
     ))
 }
 
-/// At most the time between its runs: two of them without an end are never `ok` (docs/design/safety.md 2.21).
+/// At most the time between two runs: a task that misses two runs is never `ok` (docs/design/safety.md 2.21).
 fn overdue_threshold(standing: &TaskSnapshot, due: DateTime<Utc>) -> TimeDelta {
     let between = standing.last_run.as_ref().map(|run| due - run.started_at);
     between.filter(|it| *it > TimeDelta::zero()).map_or(OVERDUE_AFTER, |it| it.min(OVERDUE_AFTER))
@@ -96,7 +96,7 @@ fn state_after_run(run: &PastRun, published_before: bool) -> State {
     }
 }
 
-/// How loudly a state calls for a person.
+/// How urgently a state needs a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     Fine,
@@ -104,27 +104,27 @@ pub enum Severity {
     Critical,
 }
 
-/// Critical is what makes published rows grow old until somebody acts. `is_published`: the task has rows to lose.
+/// A state is critical if the published rows become outdated until a person acts. `is_published`: the task has rows.
 pub fn severity(state: State, last_run: Option<&PastRun>, is_published: bool) -> Severity {
     let outcome = last_run.map(|run| run.verdict.outcome);
     match state {
         State::Crash | State::Config | State::Login | State::Blocked | State::Quarantined | State::Failed => {
             Severity::Critical
         }
-        // New, or published all the same: it waits for a person's yes, and nothing grows old.
+        // New, or published provisionally: it waits for confirmation, and no rows become outdated.
         State::NeedsLabel => match outcome.is_some_and(Outcome::is_published) || !is_published {
             true => Severity::Warning,
             false => Severity::Critical,
         },
         State::Overdue => Severity::Warning,
-        // The page itself says that there is nothing.
+        // The page says that there are no results.
         State::Empty if outcome == Some(Outcome::Empty(Emptiness::NoResults)) => Severity::Fine,
         State::Empty => Severity::Warning,
         State::Changed | State::Ok | State::Running | State::Queued | State::Paused | State::Never => Severity::Fine,
     }
 }
 
-/// Since when the task is in its state, as far as the runs tell. `past` is newest first.
+/// When the task entered its state, as far as the past runs show. `past` is newest first.
 pub fn since(state: State, standing: &TaskSnapshot, past: &[PastRun]) -> Option<DateTime<Utc>> {
     match state {
         State::Overdue | State::Queued => standing.next_due,
@@ -140,7 +140,7 @@ pub fn since(state: State, standing: &TaskSnapshot, past: &[PastRun]) -> Option<
         | State::Empty
         | State::Changed
         | State::Ok => {
-            // New rows are news of one run; a good task is good for as long as its runs are.
+            // `changed` describes one run; for the duration it counts as `ok`.
             let left = |run: &PastRun| match state_after_run(run, true) {
                 State::Changed => State::Ok,
                 state => state,
@@ -151,17 +151,17 @@ pub fn since(state: State, standing: &TaskSnapshot, past: &[PastRun]) -> Option<
     }
 }
 
-/// The very command to type next; empty where nothing needs doing.
+/// The command to type next; empty if nothing is to be done.
 pub fn advice(state: State, name: &TaskName, standing: &TaskSnapshot) -> String {
     let outcome = standing.last_run.as_ref().map(|run| run.verdict.outcome);
     let verb = match state {
         State::Config if standing.problem.is_some() || outcome.is_none() => "validate",
-        // The folder is sound: a secret or a program that it names is not there. The run says which.
+        // The folder is valid, but a secret or program that it names is missing. The log says which.
         State::Config => "log",
-        // Too few or too many rows may be right: `label --accept` is for whoever has looked at them.
+        // Few rows may be right: a person looks at them and types `pieme label --accept`.
         State::Quarantined if outcome == Some(Outcome::Quarantined(Quarantine::Rows)) => "log",
         State::NeedsLabel | State::Quarantined => "label",
-        // The page itself says that there is nothing.
+        // The page says that there are no results.
         State::Empty if outcome == Some(Outcome::Empty(Emptiness::NoResults)) => return String::new(),
         State::Crash | State::Login | State::Blocked | State::Failed | State::Empty => "log",
         State::Overdue => "run",

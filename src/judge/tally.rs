@@ -1,4 +1,4 @@
-//! Counts the cells of a run's rows, column by column.
+//! Collects column statistics of a run, row by row: fill rate, kinds of value, distinct values, repeated keys.
 
 use std::hash::BuildHasher;
 
@@ -7,7 +7,7 @@ use foldhash::{HashSet, HashSetExt};
 
 use crate::model::{ColumnStatistics, MinHash};
 
-/// Different values that are told apart in a column: more say no more.
+/// Distinct values counted per column; a higher count changes no decision.
 const MAX_DIFFERENT: usize = 10_000;
 
 #[derive(Default)]
@@ -15,12 +15,12 @@ pub struct Tally {
     columns: Vec<ColumnStatistics>,
     different: Vec<HashSet<u64>>,
     hashes: RandomState,
-    /// Which records there are, and where the cells stand that tell them apart.
+    /// MinHash of the records, and the indices of the columns that identify them.
     records: Option<(MinHash, Vec<usize>)>,
     key: Option<KeyTally>,
 }
 
-/// The columns that are to identify a record, and how many rows say the same there as one before them.
+/// The key columns, and how many rows repeat the key of an earlier row.
 struct KeyTally {
     columns: Vec<String>,
     places: Vec<usize>,
@@ -29,30 +29,30 @@ struct KeyTally {
 }
 
 impl Tally {
-    /// Counts as well how often rows share what is to identify them.
+    /// Also counts rows that share a key.
     pub fn with_key(self, columns: &[String]) -> Tally {
         let key = KeyTally { columns: columns.to_vec(), places: Vec::new(), seen: HashSet::new(), repeated: 0 };
         Tally { key: (!columns.is_empty()).then_some(key), ..self }
     }
 
-    /// A sentence when several rows share a key. Only the first 10,000 different keys are remembered, so that of a
-    /// large table it is the least number.
+    /// A sentence if several rows share a key. Only the first 10,000 distinct keys are remembered, so the number for a
+    /// large table is a lower bound.
     pub fn shared_keys(&self, rows: u64) -> Option<String> {
         let key = self.key.as_ref().filter(|key| key.repeated > 0)?;
         let columns: Vec<String> = key.columns.iter().map(|name| format!("`{name}`")).collect();
         Some(format!(
-            "{} of {rows} rows share their key ({}) with another row: data.key does not tell them apart",
+            "{} of {rows} rows share their key ({}) with another row: data.key does not identify them",
             key.repeated,
             columns.join(", ")
         ))
     }
 
-    /// Counts, and sketches the records by some of their columns.
+    /// Also computes the MinHash of the records.
     pub fn with_minhash(sketch: Option<MinHash>) -> Tally {
         Tally { records: sketch.map(|sketch| (sketch, Vec::new())), ..Tally::default() }
     }
 
-    /// The columns of the rows to come, and which of them a reader sees as text. They stay what they were first.
+    /// Names of the columns, and whether each is visible text. Only the first call has an effect.
     pub fn set_columns(&mut self, columns: impl Iterator<Item = (String, bool)>) {
         if self.columns.is_empty() {
             self.columns =
@@ -62,7 +62,7 @@ impl Tally {
                 let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
                 match sketch.columns.iter().map(place).collect() {
                     Some(found) => *places = found,
-                    // Columns that are not there tell nothing apart.
+                    // A missing column identifies nothing.
                     None => self.records = None,
                 }
             }
@@ -98,12 +98,12 @@ impl Tally {
         }
     }
 
-    /// Which records there were; none where nothing tells them apart.
+    /// MinHash of the records; `None` if no column identifies them.
     pub fn records(&self) -> Option<MinHash> {
         self.records.as_ref().map(|(sketch, _)| sketch.clone())
     }
 
-    /// A text of this column has no value of the column's type: it counts as if it were not there.
+    /// Counts a text without a value of the column's type; such a cell counts as empty.
     pub fn count_unread(&mut self, column: usize) {
         if let Some(column) = self.columns.get_mut(column) {
             column.unread += 1;
@@ -119,7 +119,7 @@ impl Tally {
 impl KeyTally {
     fn add(&mut self, cells: &[Option<String>], hashes: &RandomState) {
         let texts: Vec<Option<&str>> = self.places.iter().map(|&at| cells.get(at)?.as_deref()).collect();
-        // Where all of it is empty the whole record identifies itself.
+        // A record with an empty key is identified by all its cells.
         if texts.iter().all(Option::is_none) {
             return;
         }
@@ -132,7 +132,7 @@ impl KeyTally {
     }
 }
 
-/// A rough kind of a value; prices and dates are numbers here.
+/// A rough kind of value; prices and dates are numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CellKind {
     Number,

@@ -1,18 +1,20 @@
-//! What a run's pages amount to.
+//! Decides outcome and cause of a run whose robot reached the pages.
 
 use super::window::Window;
 use super::{columns, new_signs, record_overlap, rows};
 use crate::model::task::Expect;
-use crate::model::{Column, Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunStatistics, Verdict};
+use crate::model::{
+    Column, Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunStatistics, Verdict, counted,
+};
 
-/// What the child saw, in numbers.
+/// What the child measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunObservation {
     pub pages: u32,
     pub rows: u64,
-    /// Of the page least like the template among those that have rows; of the first page when none has.
+    /// The lowest similarity of the pages with rows; of the first page if none has rows.
     pub similarity: Option<f64>,
-    /// Some list stands on the first page, whether or not it fits the template.
+    /// The first page has a list, whether or not it fits the template.
     pub has_any_list: bool,
     pub statistics: RunStatistics,
     pub template_origin: TemplateOrigin,
@@ -23,13 +25,13 @@ pub struct RunObservation {
 pub enum TemplateOrigin {
     /// A person has confirmed it.
     Confirmed,
-    /// Learned in an earlier run; nobody has looked at it yet.
+    /// Learned in an earlier run; no person has confirmed it yet.
     Unconfirmed,
-    /// Learned just now.
+    /// Learned in this run.
     LearnedNow { clearly_ahead: bool },
 }
 
-/// The verdict over a run whose robot came through. `named` are the task's columns; `past` is newest first.
+/// The verdict on a run whose robot reached the pages. `named` are the task's columns; `past` is newest first.
 pub fn verdict(expect: &Expect, named: &[Column], seen: &RunObservation, past: &[PastRun]) -> Verdict {
     let (outcome, sentence) = judge(expect, named, seen, &Window::of(past));
     Verdict {
@@ -50,7 +52,7 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
             (0, _) => outcome_from_signs(expect, seen, window).unwrap_or_else(|| no_list_outcome(pages)),
             (_, true) => (
                 Outcome::Published(Publication::Changed),
-                format!("learned a list of {rows} rows and published it; look at it and say yes or choose another"),
+                format!("learned a list of {} and published it; confirm it or choose another", counted(rows, "row")),
             ),
             (_, false) => (Outcome::Quarantined(Quarantine::Provisional), ambiguous_sentence(rows)),
         };
@@ -69,7 +71,7 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
     let is_strange = record_overlap::measure(&seen.statistics, window).is_strange;
     if let Some(sentence) = rows::measure(expect, rows, is_strange, window).off {
         return if new_signs::of(&seen.statistics.signs, window).cut_off {
-            (Outcome::Failed(Failure::Network), format!("the page breaks off in the middle: {sentence}"))
+            (Outcome::Failed(Failure::Network), format!("the page is cut off: {sentence}"))
         } else {
             (Outcome::Quarantined(Quarantine::Rows), sentence)
         };
@@ -78,40 +80,34 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
     if let Some(off) = measured.into_iter().find_map(|column| column.off) {
         return (Outcome::Quarantined(Quarantine::Columns), format!("{off}; the last good rows stay published"));
     }
-    // Learned in an earlier run that did not dare to publish: it still takes a person's yes.
+    // An earlier run learned the template and did not publish: a person must still confirm it.
     if seen.template_origin == TemplateOrigin::Unconfirmed && window.is_empty() {
         return (Outcome::Quarantined(Quarantine::Provisional), ambiguous_sentence(rows));
     }
-    (Outcome::Published(Publication::Changed), format!("{rows} rows from {}", counted(pages, "page")))
+    (Outcome::Published(Publication::Changed), format!("{} from {}", counted(rows, "row"), counted(pages, "page")))
 }
 
-/// What a page without its list says about itself, where good pages did not say so.
+/// The outcome by the signs of a page without its list: block page, login form, error page, cut off, no results.
 fn outcome_from_signs(expect: &Expect, seen: &RunObservation, window: &Window<'_>) -> Option<(Outcome, String)> {
     let news = new_signs::of(&seen.statistics.signs, window);
     let failed = |cause: Failure, sentence: &str| Some((Outcome::Failed(cause), sentence.to_owned()));
     if news.blocked {
-        return failed(
-            Failure::Blocked,
-            "the page takes us for a machine and shows no list; the last good rows stay published",
-        );
+        return failed(Failure::Blocked, "the site blocks robots and shows no list; the last good rows stay published");
     }
     if news.login {
         return failed(
             Failure::Login,
-            "the page asks for a log-in and shows no list; give the robot a `login` step, or a new password",
+            "the page asks to log in and shows no list; add a `login` step to robot.toml or renew the password",
         );
     }
     if news.error {
-        return failed(
-            Failure::Http,
-            "the page calls itself an error and shows no list; the last good rows stay published",
-        );
+        return failed(Failure::Http, "the page is an error page and shows no list; the last good rows stay published");
     }
     if news.cut_off {
-        return failed(Failure::Network, "the page breaks off before its list; the last good rows stay published");
+        return failed(Failure::Network, "the page is cut off before its list; the last good rows stay published");
     }
     let is_empty = seen.rows == 0 && (news.no_results || expect.allow_empty && !seen.has_any_list);
-    is_empty.then(|| (Outcome::Empty(Emptiness::NoResults), "the page says that there is nothing today".to_owned()))
+    is_empty.then(|| (Outcome::Empty(Emptiness::NoResults), "the page says that there are no results".to_owned()))
 }
 
 fn dissimilar_sentence(expect: &Expect, seen: &RunObservation, similarity: f64) -> String {
@@ -122,22 +118,19 @@ fn dissimilar_sentence(expect: &Expect, seen: &RunObservation, similarity: f64) 
         .map(|likeness| format!(": {}", likeness.lowest_part().1))
         .unwrap_or_default();
     format!(
-        "the page no longer looks like its template (similarity {similarity:.2}, wanted {:.2}){least}; the last good rows stay published",
+        "the page no longer looks like its template (similarity {similarity:.2}, at least {:.2} required){least}; the \
+         last good rows stay published",
         expect.similarity
     )
 }
 
 fn ambiguous_sentence(rows: u64) -> String {
-    format!("learned a list of {rows} rows, but another one looks as good: choose which is yours")
+    format!("learned a list of {}, but another one scores nearly as well: choose the right one", counted(rows, "row"))
 }
 
 fn no_list_outcome(pages: u32) -> (Outcome, String) {
-    let sentence = format!("no list was found on {}; open the page to see what it says now", counted(pages, "page"));
+    let sentence = format!("no list was found on {}; open the page in a browser to see why", counted(pages, "page"));
     (Outcome::Empty(Emptiness::Unexpected), sentence)
-}
-
-fn counted(count: u32, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! The good runs of the past, which the next one is measured against.
+//! The window of past good runs that a new run is compared with.
 //!
-//! A window of several, not the last one alone: a list that loses a third of its rows each day would always be a little
-//! smaller than yesterday's.
+//! It has up to eight runs, not the last one alone: a list that loses a third of its rows each day would otherwise
+//! always be only a little smaller than the day before.
 
 use crate::model::{ColumnStatistics, MinHash, PastRun};
 
-/// Good runs that are looked back on.
+/// Maximum number of good runs in the window.
 const MAX_GOOD_RUNS: usize = 8;
-/// With so many the spread of their row counts says something.
+/// Minimum number of runs from which the spread of the row counts is used.
 const MIN_RUNS_FOR_SPREAD: usize = 4;
-/// Half of the rows may never be missing, however they varied; a quarter may, however steady they were.
+/// Bounds of the allowed drop: at most half of the rows, however they varied; at least a quarter, however steady.
 const MAX_ROW_DROP: f64 = 0.5;
 pub(super) const MIN_ROW_DROP: f64 = 0.25;
-/// How far beyond the spread of the past a count must lie.
+/// The allowed drop is this many times the spread of the good runs.
 const SPREAD_FACTOR: f64 = 3.0;
 
 pub struct Window<'p> {
@@ -35,14 +35,14 @@ impl<'p> Window<'p> {
         self.good.is_empty()
     }
 
-    /// The middle of the row counts.
+    /// The median of the row counts.
     pub fn usual_rows(&self) -> Option<u64> {
         let mut rows = self.rows();
         rows.sort_unstable();
         rows.get(rows.len() / 2).copied()
     }
 
-    /// The share of the usual rows that may be missing, as the good runs varied.
+    /// The share of the usual rows that may be missing, from the spread of the good runs.
     pub fn drop_allowed(&self) -> f64 {
         let rows = self.rows();
         match (rows.iter().min(), rows.iter().max()) {
@@ -54,7 +54,7 @@ impl<'p> Window<'p> {
         }
     }
 
-    /// What a column was like in each of the good runs, with how many rows each had; only those that have the column.
+    /// The column's statistics and the row count of each good run that has the column.
     pub fn column(&self, name: &str) -> Vec<(&'p ColumnStatistics, u64)> {
         let of = |run: &&'p PastRun| {
             let column = run.verdict.statistics.columns.iter().find(|column| column.name == name)?;
@@ -63,17 +63,17 @@ impl<'p> Window<'p> {
         self.good.iter().filter_map(of).collect()
     }
 
-    /// Which records the good runs had, where that is kept.
+    /// MinHashes of the good runs' records, where stored.
     pub fn sketches(&self) -> Vec<&'p MinHash> {
         self.good.iter().filter_map(|run| run.verdict.statistics.records.as_ref()).collect()
     }
 
-    /// Has any of the good runs shown this?
+    /// Does it hold for any good run?
     pub fn any(&self, shows: impl Fn(&PastRun) -> bool) -> bool {
         self.good.iter().any(|run| shows(run))
     }
 
-    /// How many rows each of the good runs had.
+    /// The row counts of the good runs, newest first.
     pub fn rows(&self) -> Vec<u64> {
         self.good.iter().map(|run| run.verdict.rows).collect()
     }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::model::{Failure, Outcome, Publication, Quarantine, RunId, RunStatistics, Verdict};
 
-    /// Newest first; `-` before a count: kept aside, `!` behind it: accepted by a person.
+    /// Newest first; `-` before a count: quarantined, `!` after it: accepted by a person.
     fn past(runs: &str) -> Vec<PastRun> {
         let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
         let run = |word: &str| {

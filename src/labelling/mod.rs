@@ -1,5 +1,5 @@
-//! One labelling session, used by the terminal and the browser. [`page`] is pure: a page and what a person says of it become
-//! lists to choose from. [`task`] reads the store and writes the task's folder.
+//! One labelling session, used by the terminal and the browser. [`page`] is pure: it turns a page and a person's help
+//! into candidate lists. [`task`] reads the store and writes the task's folder.
 
 pub mod page;
 pub mod task;

@@ -1,8 +1,8 @@
-//! What a person teaches, however the person is asked: what is known of a task's last page is gathered here, and what was chosen is
-//! written into its folder. What lies between, [`study`](crate::labelling::page), touches neither store nor folder.
+//! Labels a task: loads the page of its last run from the store and writes the chosen list into the task's folder. The
+//! steps between are in [`page`](crate::labelling::page), which touches neither store nor folder.
 
-mod label_help;
 pub mod add;
+mod label_help;
 
 use chrono::{DateTime, Utc};
 
@@ -18,16 +18,18 @@ use crate::store::{Store, StoreError};
 use crate::tasks;
 use crate::tasks::{FileError, Label, LabelKind, Problem, Relabelling, TaskFolder, TemplateText};
 
-use self::label_help::{kind, to_help, to_label_help};
+use label_help::{kind, to_help, to_label_help};
 
-/// Published rows that names are carried over from.
+/// Published rows that are compared to carry column names over.
 const COMPARED_ROWS: u64 = 1_000;
-/// Runs that are looked through for a page to learn from.
+/// Past runs that are searched for a page to learn from.
 const MAX_PAST_RUNS: u32 = 50;
-/// Bytes that a stored page may unpack to: a page was within the task's limit when it was fetched.
+/// How often runs may end while a page is looked for.
+const MAX_PAGE_READS: usize = 5;
+/// Maximum size of a decompressed page. The task's own limit was applied when it was fetched.
 const MAX_UNPACKED: usize = 64 << 20;
 
-/// What there is to choose from, with the page that it stands on.
+/// The candidate lists and the page they are on.
 pub struct TaskProposal {
     pub study: PageLabeller,
     pub proposal: page::ListProposal,
@@ -36,12 +38,13 @@ pub struct TaskProposal {
 #[derive(Debug, thiserror::Error)]
 pub enum LabellingError {
     #[error(
-        "`{0}` has no page with a list yet: `pieme run {0}` fetches one, `pieme log {0}` shows what the last run met"
+        "`{0}` has no page with a list yet: fetch one with `pieme run {0}`; `pieme log {0}` shows how the last run \
+         ended"
     )]
     NoPage(TaskName),
     #[error(transparent)]
     Study(#[from] PageLabellingError),
-    #[error("the stored page is damaged: {0}")]
+    #[error("the stored page cannot be decompressed: {0}; fetch it again with `pieme run`")]
     Page(std::io::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -55,7 +58,7 @@ impl From<FileError> for LabellingError {
     }
 }
 
-/// Learns anew from the page that the task's last run saw, in this process.
+/// Learns from the page of the task's last run, in this process.
 pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<TaskProposal, LabellingError> {
     let (known, packed) = load_page(&Store::open_reader(&config.store)?, folder)?;
     let study = PageLabeller::new(known, decompress_page(&packed)?);
@@ -63,17 +66,17 @@ pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<Task
     Ok(TaskProposal { study, proposal })
 }
 
-/// What is known of the page that the task's last run saw, and the page as it is stored.
+/// The context and the compressed page of the task's last run.
 pub fn load_page(store: &Store, folder: &TaskFolder) -> Result<(LabellingContext, Vec<u8>), LabellingError> {
     let (run, page, packed) = last_page(store, &folder.name)?;
     let labels = tasks::read_labels(&folder.dir)?;
     let spoken = labels.labels.iter().rev().filter(|label| !label.said.is_empty());
-    // A template that nobody has confirmed is not worth keeping.
+    // A template that nobody has confirmed is not repaired but learned anew.
     let is_redesigned = |verdict: &Verdict| {
         matches!(verdict.outcome, Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns))
             && !verdict.provisional
     };
-    // Nobody has confirmed or named anything: what a first run has published is no list of before.
+    // Nobody has confirmed or named anything: the rows of a first run do not constrain the new list.
     let is_new = !labels.is_confirmed() && folder.task.columns.is_empty();
     let known = LabellingContext {
         run,
@@ -114,15 +117,15 @@ pub fn write(folder: &TaskFolder, accepted: &AcceptedList, body: &[u8], now: Dat
     tasks::relabel(folder, new)
 }
 
-/// What came back when a labelling was undone.
+/// What undoing a label restored.
 pub struct UndoReport {
-    /// Template, columns and labels of before; there may have been none.
+    /// Template, columns and labels were restored; false if there were no earlier ones.
     pub relabelled: bool,
-    /// It was nobody's choice: a person is asked from now on, otherwise the next run would do the same again.
+    /// The undone label was an automatic repair. A person is asked from now on; otherwise the next run would repeat it.
     pub asks_from_now_on: bool,
 }
 
-/// Brings back what the last labelling replaced in the folder. The rows are the store's business.
+/// Restores what the last label replaced in the folder. Does not touch the rows in the store.
 pub fn undo(folder: &TaskFolder) -> Result<UndoReport, Problem> {
     let labels = tasks::read_labels(&folder.dir)?;
     let relabelled = tasks::restore_previous(&folder.dir)?;
@@ -133,7 +136,7 @@ pub fn undo(folder: &TaskFolder) -> Result<UndoReport, Problem> {
     Ok(UndoReport { relabelled, asks_from_now_on })
 }
 
-/// The page that the task's last run saw, parsed.
+/// The parsed page of the task's last run.
 pub fn last_tree(config: &Config, folder: &TaskFolder) -> Result<Tree, LabellingError> {
     let store = Store::open_reader(&config.store)?;
     let (_, page, packed) = last_page(&store, &folder.name)?;
@@ -141,16 +144,37 @@ pub fn last_tree(config: &Config, folder: &TaskFolder) -> Result<Tree, Labelling
 }
 
 fn last_page(store: &Store, name: &TaskName) -> Result<(RunId, PageMeta, Vec<u8>), LabellingError> {
-    // The page of a failed run is an error page or a log-in form, unless it failed after its first list page.
+    let past_runs = || store.past_verdicts(name, MAX_PAST_RUNS);
+    let first_page = |run| Ok(store.pages(run)?.into_iter().next());
+    let (run, (page, packed)) =
+        newest_page(past_runs, first_page)?.ok_or_else(|| LabellingError::NoPage(name.clone()))?;
+    Ok((run, page, packed))
+}
+
+/// The first page of the newest run that reached the list. A run that ends between the two reads replaces the pages of
+/// the run before it; the runs are then listed again.
+fn newest_page<P>(
+    past_runs: impl Fn() -> Result<Vec<PastRun>, StoreError>,
+    first_page: impl Fn(RunId) -> Result<Option<P>, StoreError>,
+) -> Result<Option<(RunId, P)>, StoreError> {
+    // The page of a failed run is an error page or a login form, unless the run failed after its first list page.
     let reached = |run: &&PastRun| !matches!(run.verdict.outcome, Outcome::Failed(_));
-    let past = store.past_verdicts(name, MAX_PAST_RUNS)?;
-    let began_well = past.iter().filter(|run| !reached(run) && run.verdict.pages > 0);
-    for run in past.iter().filter(reached).chain(began_well) {
-        if let Some((page, packed)) = store.pages(run.run)?.into_iter().next() {
-            return Ok((run.run, page, packed));
+    let mut last_seen = None;
+    for _ in 0..MAX_PAGE_READS {
+        let past = past_runs()?;
+        let began_well = past.iter().filter(|run| !reached(run) && run.verdict.pages > 0);
+        for run in past.iter().filter(reached).chain(began_well) {
+            if let Some(page) = first_page(run.run)? {
+                return Ok(Some((run.run, page)));
+            }
         }
+        let newest = past.first().map(|run| run.run);
+        if newest == last_seen {
+            break;
+        }
+        last_seen = newest;
     }
-    Err(LabellingError::NoPage(name.clone()))
+    Ok(None)
 }
 
 fn decompress_page(packed: &[u8]) -> Result<Vec<u8>, LabellingError> {
@@ -162,18 +186,18 @@ impl TaskProposal {
         self.study.names(&self.proposal, pick)
     }
 
-    /// Names that were given in order, put to the candidate's columns.
+    /// Assigns names given in order to the candidate's columns.
     pub fn assign_names(&self, pick: usize, given: Vec<Option<String>>) -> Result<Vec<Option<String>>, LabellingError> {
         Ok(self.study.assign_names(&self.proposal, pick, given)?)
     }
 
-    /// Takes one more step in the cut of a candidate's rows, or none: then the steps so far are undone.
+    /// Adjusts the rows of a candidate by one more step; without a step, all earlier steps are undone.
     pub fn adjust(&mut self, pick: usize, step: Option<RowAdjustment>) -> Result<(), LabellingError> {
         self.proposal = self.study.adjust(&self.proposal, pick, step)?;
         Ok(())
     }
 
-    /// Writes the choice into the task's folder.
+    /// Writes the chosen list into the task's folder.
     pub fn accept(
         &self,
         folder: &TaskFolder,
@@ -185,8 +209,7 @@ impl TaskProposal {
     }
 }
 
-/// Tasks that wait for a person, worst first: what was published and is not any more, then what never was, then what only wants
-/// a yes.
+/// Tasks that need a label, most urgent first: redesigned ones, then those never published, then provisional ones.
 pub fn tasks_to_label(store: &Store) -> Result<Vec<TaskName>, StoreError> {
     let urgency = |verdict: &Verdict| match verdict.outcome {
         Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns) => Some(0),
@@ -199,4 +222,43 @@ pub fn tasks_to_label(store: &Store) -> Result<Vec<TaskName>, StoreError> {
         tasks.filter_map(|row| Some((urgency(&row.last_run?.verdict)?, row.name))).collect();
     waiting.sort();
     Ok(waiting.into_iter().map(|(_, name)| name).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::model::Failure;
+
+    fn past_run(run: RunId) -> PastRun {
+        let now = DateTime::UNIX_EPOCH;
+        let verdict = Verdict { pages: 1, ..Verdict::failed(Failure::Http, "page 2 failed") };
+        PastRun { run, started_at: now, ended_at: now, verdict }
+    }
+
+    #[test]
+    fn a_run_that_ends_while_its_page_is_looked_for_is_found() {
+        let (old, new) = (RunId::new(), RunId::new());
+        let listings = Cell::new(0);
+        // The second run ends right after the first listing, and its page replaces the one of the first run.
+        let past_runs = || {
+            listings.set(listings.get() + 1);
+            Ok(if listings.get() == 1 { vec![past_run(old)] } else { vec![past_run(new), past_run(old)] })
+        };
+        let found = newest_page(past_runs, |run| Ok((run == new).then_some("page"))).expect("no error");
+        assert_eq!(found, Some((new, "page")));
+    }
+
+    #[test]
+    fn a_task_without_a_page_is_listed_twice_and_no_more() {
+        let run = RunId::new();
+        let listings = Cell::new(0);
+        let past_runs = || {
+            listings.set(listings.get() + 1);
+            Ok(vec![past_run(run)])
+        };
+        assert_eq!(newest_page(past_runs, |_| Ok(None::<()>)).expect("no error"), None);
+        assert_eq!(listings.get(), 2);
+    }
 }

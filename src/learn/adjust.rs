@@ -1,4 +1,4 @@
-//! A person's last touch to the cut of the rows: wider, narrower, or shifted by one item (IEPAD's rotation).
+//! Adjustments of the rows by a person: wider, narrower, or shifted by one item (IEPAD's rotation).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,23 +8,23 @@ use super::find::{Finder, PageView, RowSet, listing_lines};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-/// One step. `Widen` and `Narrow` stand for the first of their kinds that is possible.
+/// One adjustment. `Widen` and `Narrow` stand for the first concrete step of their kind that is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowAdjustment {
     Widen,
-    /// To the element above, where each row has one of its own.
+    /// To the parent element, if each row has its own.
     WidenUp,
-    /// The next sibling is taken in.
+    /// Adds the next sibling.
     WidenNext,
-    /// The sibling before is taken in.
+    /// Adds the previous sibling.
     WidenPrevious,
     Narrow,
-    /// To the element inside that holds most of the text.
+    /// To the child element with most of the text.
     NarrowDown,
-    /// Without the first of the row's siblings.
+    /// Removes the first of the row's siblings.
     NarrowFirst,
-    /// Without the last of them.
+    /// Removes the last of the row's siblings.
     NarrowLast,
     /// Each row begins and ends one item later.
     Rotate,
@@ -41,7 +41,7 @@ impl RowAdjustment {
         }
     }
 
-    /// For a sentence: “cannot be …”.
+    /// For the sentence “candidate 1 cannot be …”.
     pub fn past_participle(self) -> &'static str {
         match self {
             RowAdjustment::Widen | RowAdjustment::WidenUp | RowAdjustment::WidenNext | RowAdjustment::WidenPrevious => {
@@ -56,7 +56,7 @@ impl RowAdjustment {
     }
 }
 
-/// The rows after these steps, and the steps as they were taken; `Err` is the step that is not possible.
+/// The adjusted rows and the concrete steps taken; the error is the step that is not possible.
 pub fn apply_adjustments(
     view: &PageView<'_>,
     set: &RowSet,
@@ -74,10 +74,10 @@ pub fn apply_adjustments(
     Ok((set, taken))
 }
 
-/// A step must change this share of the rows: the first or the last row often has no neighbour to take in.
+/// Minimum share of the rows that a step must change: the first or the last row often has no sibling to add.
 const MIN_CHANGED_SHARE: f64 = 0.5;
 
-/// One step; none where it is not possible or changes nothing.
+/// Applies one step; `None` if it is not possible or changes nothing.
 pub fn apply_adjustment(view: &PageView<'_>, set: &RowSet, step: RowAdjustment) -> Option<RowSet> {
     if let [way, _, ..] = step.concrete_steps() {
         let others = step.concrete_steps().iter().skip(1);
@@ -97,7 +97,7 @@ pub fn apply_adjustment(view: &PageView<'_>, set: &RowSet, step: RowAdjustment) 
     }
 }
 
-/// The elements above the rows, where no two rows share one.
+/// The parents of the rows, if no two rows share one.
 fn widen_to_parents(view: &PageView<'_>, set: &RowSet) -> Option<RowSet> {
     let tree = view.tree();
     if set.finder.is_token_based() || set.finder == Finder::Lines {
@@ -110,14 +110,14 @@ fn widen_to_parents(view: &PageView<'_>, set: &RowSet) -> Option<RowSet> {
     is_possible.then(|| row_set_of(view, &above))
 }
 
-/// Of each row's children the kind that holds most of the text, where most rows have it; a row without it falls out.
+/// The child element (by tag and ordinal) with most of the text, if most rows have it; rows without it are dropped.
 fn narrow_to_children(view: &PageView<'_>, set: &RowSet) -> Option<RowSet> {
     let roots: Vec<NodeId> = set.rows.iter().map(|&row| first_node(view, row)).collect();
     let one_element = |(&root, &row): (&NodeId, &Span)| view.tree().element(root).is_some() && view.span(root) == row;
     if !roots.iter().zip(&set.rows).all(one_element) {
         return None;
     }
-    // Tag and how many of that tag came before; with the child of each row, and the weight of all.
+    // By tag and ordinal among the children of that tag: the child of each row, and their total weight.
     let mut kinds: BTreeMap<(u32, usize), (Vec<NodeId>, u32)> = BTreeMap::new();
     for &root in &roots {
         let mut before: HashMap<u32, usize> = HashMap::new();
@@ -141,7 +141,7 @@ fn row_set_of(view: &PageView<'_>, nodes: &[NodeId]) -> RowSet {
     RowSet { finder, rows, rotation: 0.0 }
 }
 
-/// Moves the rows' starts and stops along the items they are made of, by at most one.
+/// Moves the starts and stops of the rows by at most one item.
 fn shift_boundaries(
     view: &PageView<'_>,
     set: &RowSet,
@@ -159,7 +159,7 @@ fn shift_boundaries(
         let items = &places.items[place.list];
         let first = place.first.saturating_add_signed(at_start);
         let stop = place.stop.saturating_add_signed(at_stop).min(items.len());
-        // What one row takes in no other row may have; rotated rows all move together.
+        // A row may not take an item of another row; rotated rows all move together.
         let is_free = |other: Option<&ItemRange>, item: usize| {
             other.is_none_or(|other| other.list != place.list || !(other.first..other.stop).contains(&item))
         };
@@ -176,7 +176,7 @@ fn shift_boundaries(
         changed += usize::from(row != set.rows[i]);
         rows.push(row);
     }
-    // Where two rows lie around one free item, both would take it.
+    // Two rows on both sides of a free item would both take it.
     rows.dedup_by(|next, before| next.start < before.stop);
     rows.retain(|&row| view.tokens.weight(row) > 0);
     let finder = if set.finder.is_token_based() || set.finder == Finder::Lines { set.finder } else { Finder::Groups };
@@ -187,7 +187,7 @@ fn shift_boundaries(
     })
 }
 
-/// The rows as stretches of items: children of one parent, lines of a listing, or tokens.
+/// The rows as ranges of items: children of one parent, lines of a listing, or tokens.
 struct ItemRanges {
     items: Vec<Vec<Span>>,
     rows: Vec<ItemRange>,
@@ -224,7 +224,7 @@ impl ItemRanges {
         ItemRanges::among(items, rows.into_iter())
     }
 
-    /// None where a row is no stretch of whole items.
+    /// `None` if a row does not consist of whole items.
     fn among(items: Vec<Vec<Span>>, rows: impl Iterator<Item = (usize, Span)>) -> Option<ItemRanges> {
         let place = |(list, row): (usize, Span)| {
             let spans = &items[list];

@@ -1,4 +1,4 @@
-//! Rows into columns: each row's leaves are laid beside the columns found so far.
+//! Alignment: assigns the leaves of all rows to common columns, by dynamic programming over row and columns.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -9,23 +9,24 @@ use super::paths::{PathId, PathInterner};
 use super::profile::{Profile, ValueCounts};
 use super::template::Slot;
 
-/// Columns of one row set; further leaves find no column, and it is said ([`Limit`]). More than a table may have that is
-/// published: some are hidden.
+/// Maximum columns of a row set. Further leaves get no column, and the limit is reported ([`Limit`]). It is higher than
+/// the limit of a published table, because some columns are hidden.
 pub const MAX_COLUMNS: usize = 600;
-/// Pairs of a leaf and a column that are compared to find the columns of one row set, and what it costs to weigh them: further
-/// rows are only asked whether they have more columns. 60 rows as rich as the richest of the corpus (150 leaves), in 100
-/// columns, come to 900,000 and 7 million.
+/// Budgets for finding the columns of one row set: pairs of leaf and column compared, and the cost of scoring them.
+/// Once one is spent, further rows are only checked for additional columns. 60 rows as rich as the richest of the
+/// corpus (150 leaves), in 100 columns, come to 900,000 and 7 million.
 const MAX_GROW_COMPARISONS: usize = 4_000_000;
 const MAX_GROW_SCORED_PAIRS: usize = 16_000_000;
-/// The same to lay rows out in columns that are found; rows that come after are paired in passing ([`next_pairs`]). So many
-/// for the whole list, and [`COMPARED_A_LEAF`] more for each leaf: a table of fewer columns is laid out whole, however long.
+/// The same budgets for aligning rows to known columns; rows beyond them are aligned greedily ([`greedy_pairs`]). They
+/// hold for the whole list, plus [`COMPARISONS_PER_LEAF`]: a table of fewer columns is aligned completely, however
+/// long.
 const MAX_COMPARISONS: usize = 16_000_000;
 const COMPARISONS_PER_LEAF: usize = 100;
 const MAX_SCORED_PAIRS: usize = 8_000_000;
-/// What it costs to weigh a leaf of a new build against a column, in comparisons of one that is known. Where every leaf has a
-/// class path of its own, 50 deep, half of 1.6 s went into it.
+/// Cost of scoring a leaf with a new signature against a column, in comparisons of a known one. With a distinct class
+/// path for every leaf, 50 deep, half of 1.6 s was spent on it.
 const SCORING_COST: usize = 8;
-/// Columns that a leaf may pass over where it is paired in passing.
+/// Maximum columns that a leaf may skip in greedy alignment.
 const MAX_SKIPPED_COLUMNS: usize = 8;
 /// A column found in a smaller share of the rows is noise (docs/design/learning.md 2.4), on lists of at least five.
 const MIN_SHARE: f64 = 0.04;
@@ -40,23 +41,23 @@ const TYPE: f64 = 0.3;
 const LABEL_MISMATCH: f64 = 0.35;
 const GAP: f64 = 0.45;
 
-/// What a value on a new path counts: half (docs/design/learning.md 2.5), more where something was only put around it.
+/// Credit for a value on a new path: half (docs/design/learning.md 2.5), more if an element was only wrapped around it.
 const NEW_PATH: f64 = 0.5;
 const SAME_CLASSES: f64 = 0.9;
 
-/// Rows laid out: for each row, for each column, which of its leaves.
+/// The result: for each row and column, the index of the leaf.
 pub struct Alignment {
     pub columns: Vec<Profile>,
     pub cells: Vec<Vec<Option<usize>>>,
-    /// Leaves have no column for it, or may have a wrong one.
+    /// The limit that was reached: leaves may have no column or a wrong one.
     pub limit: Option<Limit>,
 }
 
 impl Alignment {
-    /// Its columns as slots of a template. `rows` are those that were aligned.
+    /// The columns as slots of a template. `rows` are the aligned rows.
     pub fn slots(&self, rows: &[Vec<Leaf>], paths: &PathInterner) -> Vec<Slot> {
         let mut values: Vec<ValueCounts<'_>> = self.columns.iter().map(|_| ValueCounts::default()).collect();
-        // Row by row: the leaves of a row stand side by side in memory, those of a column do not.
+        // Row by row, because the leaves of a row are adjacent in memory.
         for (row, cells) in rows.iter().zip(&self.cells) {
             for ((column, values), cell) in self.columns.iter().zip(&mut values).zip(cells) {
                 if let Some(leaf) = cell.filter(|_| column.has_repeated_value()) {
@@ -68,8 +69,8 @@ impl Alignment {
     }
 }
 
-/// Lays rows out in columns. The row at three quarters of the length order starts; each further one is aligned to what
-/// there is, and may add columns. Then all are aligned once more, to the finished columns.
+/// Aligns rows. Starts with the row at the third quartile of length; each row of a sample is aligned to the columns so
+/// far and may add columns. Then all rows are aligned to the final columns.
 pub fn align(rows: &[Vec<Leaf>], paths: &mut PathInterner) -> Alignment {
     let mut by_length: Vec<usize> = (0..rows.len()).collect();
     by_length.sort_by_key(|&i| (rows[i].len(), i));
@@ -99,7 +100,7 @@ pub fn align(rows: &[Vec<Leaf>], paths: &mut PathInterner) -> Alignment {
     Alignment { limit, ..recount(rows, cells, aligner.columns) }
 }
 
-/// Counts anew from the final cells, and drops columns that came out empty.
+/// Recounts from the final cells and drops empty columns.
 fn recount(rows: &[Vec<Leaf>], cells: Vec<Vec<Option<usize>>>, columns: Vec<Profile>) -> Alignment {
     let mut counted: Vec<Profile> = columns.iter().map(|column| Profile::new(column.kind)).collect();
     for (row, cells) in rows.iter().zip(&cells) {
@@ -118,8 +119,8 @@ fn recount(rows: &[Vec<Leaf>], cells: Vec<Vec<Option<usize>>>, columns: Vec<Prof
     Alignment { columns: counted, cells, limit: None }
 }
 
-/// Aligns one row and takes it in: matched leaves are counted, others become columns at their place, as far as there is room.
-/// Also how many pairs were weighed.
+/// Aligns one row and adds it: matched leaves are counted, others become new columns at their position, up to the
+/// limit. Also returns the number of scored pairs.
 fn grow(columns: &mut Vec<Profile>, row: &[Leaf], paths: &mut PathInterner) -> (Option<Limit>, usize) {
     let mut limit = None;
     let mut worth = MatchScores::of(columns);
@@ -149,19 +150,19 @@ fn grow(columns: &mut Vec<Profile>, row: &[Leaf], paths: &mut PathInterner) -> (
     (limit, worth.scored_pairs)
 }
 
-/// Aligns rows to columns that no longer change; rows of the same build are aligned once.
+/// Aligns rows to fixed columns; rows with the same signature are aligned once.
 pub struct Aligner {
     pub columns: Vec<Profile>,
     scores: MatchScores,
     anchors: HashSet<u64>,
     alignments: HashMap<Vec<LeafSignature>, Vec<Option<usize>>>,
-    /// The build of the row at hand. Kept for its room only.
+    /// Buffer for the signature of the current row, reused to save allocations.
     row_signature: Vec<LeafSignature>,
     weight: f64,
     comparisons: usize,
-    /// Of the rows that were compared.
+    /// Leaves of the rows compared so far.
     leaves: usize,
-    /// Some row was paired in passing.
+    /// Some row was aligned greedily.
     used_greedy_pairs: bool,
 }
 
@@ -185,19 +186,19 @@ impl Aligner {
         }
     }
 
-    /// For a page of its own, on which it may compare as much as on the one before. Which leaf is which column is forgotten: the
-    /// first row of a build decides for all like it, and that must be a row of the same page.
+    /// Resets the budget and forgets the alignments, for a new page. The first row of a signature decides for all rows
+    /// like it, and it must be a row of the same page.
     pub fn reset_for_page(&mut self) {
         self.alignments.clear();
         (self.comparisons, self.leaves, self.scores.scored_pairs, self.used_greedy_pairs) = (0, 0, 0, false);
     }
 
-    /// Values of some row may stand under a wrong column.
+    /// The limit that was reached: values of some row may be in a wrong column.
     pub fn limit(&self) -> Option<Limit> {
         self.used_greedy_pairs.then_some(Limit::Comparisons)
     }
 
-    /// Of each column: which leaf of the row, if any.
+    /// For each column, the index of its leaf in the row.
     pub fn align(&mut self, row: &[Leaf], paths: &mut PathInterner) -> Vec<Option<usize>> {
         let anchor = |print: u64| if self.anchors.contains(&print) { print } else { 0 };
         self.row_signature.clear();
@@ -225,8 +226,8 @@ impl Aligner {
         cells
     }
 
-    /// How well a row fits, 0 to 1: the harmonic mean of what was found of the template (half credit where the path is new,
-    /// more where the element wears the classes that it wore) and what was explained of the row.
+    /// How well a row fits, 0 to 1: the F-measure of the share of the template that was found and the share of the row
+    /// that is explained. A value on a new path gets half credit, more if its element has the same classes.
     pub fn quality(&self, row: &[Leaf], cells: &[Option<usize>], paths: &PathInterner) -> f64 {
         let mut found = 0.0;
         let mut matched = 0;
@@ -251,24 +252,24 @@ impl Aligner {
     }
 }
 
-/// What leaves are worth in columns that do not change.
+/// Cached scores of leaves against fixed columns.
 struct MatchScores {
-    /// Of each column: what it costs to pass it over.
+    /// The cost of skipping each column.
     skip_costs: Vec<f64>,
     labels: Vec<bool>,
     main_paths: Vec<PathId>,
-    /// Of each build of a leaf: where its worth in each column stands. Rows have few builds.
+    /// Offset of the scores of each leaf signature. Rows have few distinct signatures.
     signature_index: HashMap<(LeafKind, PathId, PathId, u8), usize>,
     signature_scores: Vec<Option<(f64, f64)>>,
-    /// The same of each path alone: where every leaf has classes of its own, 50 deep, builds are many and paths are few.
+    /// The same for paths alone: with distinct classes for every leaf, 50 deep, signatures are many and paths are few.
     path_index: HashMap<(LeafKind, PathId), usize>,
     path_scores: Vec<Option<f64>>,
-    /// Pairs of a build and a column that were weighed so far.
+    /// Pairs of signature and column scored so far.
     scored_pairs: usize,
 }
 
-/// Pairs of a build and a column that are kept from row to row. A page where every row has builds of its own gains nothing by
-/// keeping them, and would need 100 MB. A table of 300 columns, each with a class of its own, has 300,000.
+/// Maximum cached scores. A page where every row has its own signatures gains nothing from the cache and would need
+/// 100 MB. A table of 300 columns, each with its own class, has 300,000 scores.
 const MAX_CACHED_SCORES: usize = 500_000;
 
 impl MatchScores {
@@ -287,7 +288,7 @@ impl MatchScores {
         }
     }
 
-    /// Of each leaf of the row: where the worth of its build stands.
+    /// The offset of the scores of each leaf of the row.
     fn score_offsets(&mut self, columns: &[Profile], row: &[Leaf], paths: &PathInterner) -> Vec<usize> {
         if self.signature_scores.len() > MAX_CACHED_SCORES {
             self.signature_index.clear();
@@ -326,7 +327,7 @@ impl MatchScores {
     }
 }
 
-/// The best order-keeping pairing: of each leaf, its column.
+/// The best order-preserving assignment, by dynamic programming: the column of each leaf.
 fn best_pairs(columns: &[Profile], worth: &mut MatchScores, row: &[Leaf], paths: &PathInterner) -> Vec<Option<usize>> {
     let (n, m) = (row.len(), columns.len());
     let places = worth.score_offsets(columns, row, paths);
@@ -350,7 +351,7 @@ fn best_pairs(columns: &[Profile], worth: &mut MatchScores, row: &[Leaf], paths:
     let (mut i, mut j) = (n, m);
     while i > 0 && j > 0 {
         let here = best[i * width + j];
-        // On ties the column is skipped: matches go to the left.
+        // On ties the column is skipped, so that matches move to the left.
         if here <= best[i * width + j - 1] + skip[j - 1] {
             j -= 1;
         } else if here <= best[(i - 1) * width + j] - GAP {
@@ -363,7 +364,7 @@ fn best_pairs(columns: &[Profile], worth: &mut MatchScores, row: &[Leaf], paths:
     pairs
 }
 
-/// An order-keeping pairing in one pass: each leaf takes the next column that knows its path.
+/// A greedy order-preserving assignment in one pass: each leaf takes the next column that has its path.
 fn greedy_pairs(columns: &[Profile], row: &[Leaf]) -> Vec<Option<usize>> {
     let mut next = 0;
     let pair = |leaf: &Leaf| {
@@ -376,7 +377,7 @@ fn greedy_pairs(columns: &[Profile], row: &[Leaf]) -> Vec<Option<usize>> {
     row.iter().map(pair).collect()
 }
 
-/// How well a leaf fits a column; minus infinity where it cannot.
+/// Score of a leaf in a column; minus infinity if it cannot be there.
 fn fit(leaf: &Leaf, build: Option<(f64, f64)>, column: &Profile, is_label: bool) -> f64 {
     let Some((way, kind)) = build else { return f64::NEG_INFINITY };
     let same_value = column.value_share(leaf.fingerprint);
@@ -384,19 +385,19 @@ fn fit(leaf: &Leaf, build: Option<(f64, f64)>, column: &Profile, is_label: bool)
     way + VALUE * same_value + kind - other_label
 }
 
-/// What path and classes, and the type of its value, say for a leaf in a column.
+/// Score of a leaf's path and classes, and of its value type.
 fn fit_signature(leaf: &Leaf, kind: u8, column: &Profile, path: f64) -> (f64, f64) {
     (path + CLASS * column.class_share(leaf.class_path), TYPE * column.type_share(kind))
 }
 
-/// What the path says; nothing where the leaf cannot stand there.
+/// Score of the path; `None` if the leaf cannot be in the column.
 fn fit_path(leaf: &Leaf, column: &Profile, main: PathId, paths: &PathInterner) -> Option<f64> {
     if leaf.kind != column.kind {
         return None;
     }
     let path = match column.path_share(leaf.path) {
         Some(share) => KNOWN_PATH + PATH_SHARE * share,
-        // Where paths are 50 deep, most pairs need not be walked along.
+        // An upper bound by length: with paths 50 deep it saves most comparisons.
         None if main != PathId::TOP && KNOWN_PATH * paths.most_overlap(leaf.path, main) < MIN_PATH => return None,
         None => KNOWN_PATH * paths.overlap(leaf.path, main),
     };
@@ -413,7 +414,7 @@ mod tests {
 
     const ROWS: usize = 12;
 
-    /// A table whose cells are written by row and column.
+    /// A table whose cells are generated from row and column.
     fn table(columns: usize, cell: impl Fn(usize, usize) -> String) -> Tree {
         let row = |row: usize| format!("<tr>{}</tr>", (0..columns).map(|column| cell(row, column)).collect::<String>());
         Tree::parse(&format!("<table>{}</table>", (0..ROWS).map(row).collect::<String>()))

@@ -1,4 +1,4 @@
-//! Aligned rows into the template's tree: the elements that hold the slots, and which of them are optional.
+//! Assembles the template's tree from aligned rows: the elements that contain the slots, optional parts and choices.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -13,12 +13,12 @@ use crate::page::tokens::Span;
 
 /// A part in fewer rows than this share of its surroundings is optional.
 const MANDATORY_SHARE: f64 = 0.98;
-/// A class belongs to the row's element when this share of the rows has it.
+/// Minimum share of the rows for a class to be part of the row's element.
 const ROOT_CLASS: f64 = 0.6;
-/// Rows looked at to see which slots stand in the same element.
+/// Rows sampled to see which slots share an element.
 const MAX_SAMPLED_ROWS: usize = 40;
 
-/// The variant that these rows make; its sources are filled in by `columns`.
+/// The variant learned from these rows. `columns` adds its sources.
 pub fn variant(
     view: &PageView<'_>,
     set: &RowSet,
@@ -59,26 +59,26 @@ pub fn variant(
 }
 
 struct PartsBuilder<'a> {
-    /// Of each slot: tag and classes of the elements down to it.
+    /// For each slot: tag and classes of the elements on its path.
     steps: Vec<Vec<(String, Vec<String>)>>,
-    /// Of each slot: how many elements it shares with the slot before it.
+    /// For each slot: how many elements it shares with the previous slot.
     shared_depths: Vec<usize>,
-    /// Tags down to the elements that make lists inside the row.
+    /// Tag paths of the elements that repeat inside the row.
     repeats: Vec<Vec<String>>,
-    /// Of each slot: which of the rows that are looked at have it.
+    /// For each slot: the sampled rows that have it.
     present: Vec<RowBits>,
     slots: &'a [Slot],
     rows: f64,
 }
 
 impl PartsBuilder<'_> {
-    /// The parts of slots `from..to` that stand `depth` elements down.
+    /// The parts of slots `from..to` at this depth.
     fn parts(&self, from: usize, to: usize, depth: usize, presence: f64) -> Vec<RowPart> {
         let mut parts = Vec::new();
         let mut at = from;
         while at < to {
             if self.steps[at].len() <= depth {
-                // An attribute of the element above is that element's business.
+                // Attributes belong to the element above.
                 if self.slots[at].kind == LeafKind::Text {
                     parts.push(self.optional(RowPart::Slot(at), self.presence(at, at + 1), presence));
                 }
@@ -110,7 +110,7 @@ impl PartsBuilder<'_> {
         self.repeats.iter().any(|repeat| tags().eq(repeat))
     }
 
-    /// Neighbours of which a row has one at most are alternatives: a price, or “sold”.
+    /// Merges mutually exclusive neighbours into a choice: a price, or “sold”.
     fn choices(&self, parts: Vec<RowPart>) -> Vec<RowPart> {
         let all = parts.iter().fold(0, |rows, part| rows | self.rows_with(part));
         let mut out: Vec<RowPart> = Vec::new();
@@ -137,7 +137,7 @@ impl PartsBuilder<'_> {
                 }
             }
         }
-        // Every row has one of them: the choice itself is not optional.
+        // Every row has one of the alternatives, so the choice is not optional.
         let settled = |part: RowPart| match part {
             RowPart::Optional(mut inner)
                 if matches!(inner[..], [RowPart::Choice(_)]) && self.rows_with(&inner[0]) == all =>
@@ -171,10 +171,10 @@ impl PartsBuilder<'_> {
     }
 }
 
-/// Rows, a bit each.
+/// A set of rows, one bit each.
 type RowBits = u64;
 
-/// Rows that must have an alternative, each, before two optional parts are called a choice.
+/// Minimum rows for each alternative of a choice.
 const MIN_ROWS_PER_CHOICE: u32 = 2;
 
 fn presence_bits(alignment: &Alignment) -> Vec<RowBits> {
@@ -186,7 +186,7 @@ fn presence_bits(alignment: &Alignment) -> Vec<RowBits> {
     (0..alignment.columns.len()).map(has).collect()
 }
 
-/// `li/a.big.red` as tags and classes.
+/// Parses `li/a.big.red` into tags and classes.
 fn steps(class_path: &str) -> Vec<(String, Vec<String>)> {
     class_path
         .split('/')
@@ -198,7 +198,7 @@ fn steps(class_path: &str) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// Of each slot: how many elements of the row it shares with the slot before it, in most rows that have both.
+/// For each slot: how many elements it shares with the previous slot, in most rows that have both.
 fn shared_depths(view: &PageView<'_>, set: &RowSet, rows: &[Vec<Leaf>], alignment: &Alignment) -> Vec<usize> {
     let mut together = vec![0; alignment.columns.len()];
     for j in 1..together.len() {
@@ -213,25 +213,25 @@ fn shared_depths(view: &PageView<'_>, set: &RowSet, rows: &[Vec<Leaf>], alignmen
             *votes.entry(shared_depth(view, span, a, b)).or_default() += 1;
         }
         let best = votes.into_iter().max_by_key(|&(depth, count)| (count, depth));
-        // Never seen together: as far as their paths agree, which `same_start` looks at.
+        // Never in one row together: the common prefix of the paths decides.
         together[j] = best.map_or(usize::MAX, |(depth, _)| depth);
     }
     together
 }
 
-/// How many elements inside the row hold both nodes.
+/// How many elements of the row contain both nodes.
 fn shared_depth(view: &PageView<'_>, row: Span, a: NodeId, b: NodeId) -> usize {
     let tree = view.tree();
     let in_row = |node: &NodeId| {
         let span = view.span(*node);
-        // A page of one row is as long as the row.
+        // On a page of one row the document has the same span as the row; it is not an element.
         tree.element(*node).is_some() && row.start <= span.start && span.stop <= row.stop
     };
     let above = |node: NodeId| std::iter::once(node).chain(tree.ancestors(node)).take_while(in_row);
     above(a).filter(|&node| tree.contains(node, b)).count()
 }
 
-/// The classes most rows' elements share, where each row is one element.
+/// The classes that most rows share; `None` unless each row is one element.
 fn root_classes(view: &PageView<'_>, rows: &[Span]) -> Option<Vec<String>> {
     let tree = view.tree();
     let mut order: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! What tells a special record from a stranger where its texts do not: where it stands, its classes, what it shows.
+//! Structural tests (parent, classes, link, image, heading) that separate atypical records from unrelated elements.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -10,14 +10,14 @@ pub fn row_root(view: &PageView<'_>, row: Span) -> NodeId {
     view.tokens.list[row.start as usize].node
 }
 
-/// The row's tag and classes, where it has some.
+/// The row's tag and class set; `None` without classes.
 fn tag_and_classes(view: &PageView<'_>, row: Span) -> Option<(u32, u32)> {
     let node = row_root(view, row);
     view.tree().classes(node).next().map(|_| (view.tag(node), view.class_set(node)))
 }
 
-/// Every row that `many` has more than `few` stands beside one of them (or in the next section of the same table), or has
-/// the tag and classes of one: a special record does, the titles of a section or a box elsewhere do not.
+/// Is every additional row of `many` related to a row of `few`: a sibling, in another section of the same table, or
+/// with the same tag and classes? Atypical records are; section titles and boxes elsewhere are not.
 pub fn are_related(view: &PageView<'_>, few: &[Span], many: &[Span]) -> bool {
     let tree = view.tree();
     let parent = |row: &Span| tree.parent(row_root(view, *row));
@@ -37,7 +37,7 @@ fn is_table_row(view: &PageView<'_>, row: Span) -> bool {
     view.tree().tag(row_root(view, row)) == "tr"
 }
 
-/// Of each row: it has the tag and classes of one that is not unlike the others, and shows what all of those show.
+/// For each row: it has the tag and classes of a typical row, and all contents that the typical rows have in common.
 pub fn atypical_rows(view: &PageView<'_>, rows: &[Span], unlike: &[bool]) -> Vec<bool> {
     let even: Vec<Span> = rows.iter().zip(unlike).filter(|(_, unlike)| !**unlike).map(|(&row, _)| row).collect();
     let names: HashSet<(u32, u32)> = even.iter().filter_map(|&row| tag_and_classes(view, row)).collect();
@@ -49,17 +49,17 @@ pub fn atypical_rows(view: &PageView<'_>, rows: &[Span], unlike: &[bool]) -> Vec
     rows.iter().map(is_special).collect()
 }
 
-/// A picture and a link, a heading and a link: one alone (the links of a pager) makes no record.
+/// Minimum kinds of content in common, for example image and link. One alone does not make a record: a pager has links.
 const MIN_COMMON_CONTENTS: u32 = 2;
 const ALL_CONTENTS: u32 = 0b111;
 
-/// What every one of the rows shows, when that is more than one thing.
+/// The kinds of content that all rows have, if they are enough.
 pub fn common_contents(view: &PageView<'_>, rows: &[Span]) -> Option<u32> {
     let shown = rows.iter().fold(ALL_CONTENTS, |all, &row| all & content_flags(view, row));
     (!rows.is_empty() && shown.count_ones() >= MIN_COMMON_CONTENTS).then_some(shown)
 }
 
-/// A bit for each of link, picture and heading that the row shows.
+/// Bit flags for link, image and heading in the row.
 pub fn content_flags(view: &PageView<'_>, row: Span) -> u32 {
     let bit = |node: NodeId| match view.tree().tag(node) {
         "a" => 0b001,
@@ -70,11 +70,11 @@ pub fn content_flags(view: &PageView<'_>, row: Span) -> u32 {
     view.tokens.slice(row).iter().fold(0, |shown, token| shown | bit(token.node))
 }
 
-/// Share of the rows that one parent holds where the others may be strangers.
+/// Minimum share of the rows under one parent, for rows elsewhere to be tested as unrelated.
 const MAIN_PARENT_SHARE: f64 = 0.8;
 
-/// Of each row: it stands outside the parent that holds nearly all, has classes that none of those has, and is less like the
-/// rows than every one of those: the offers of the day above the offers.
+/// For each row: it is outside the parent that holds nearly all rows, has classes that no row inside has, and is less
+/// similar than every row inside. Example: “offers of the day” above the offers.
 pub fn unrelated_rows(view: &PageView<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
     let parent = |row: &Span| view.tree().parent(row_root(view, *row));
     let mut counts: HashMap<Option<NodeId>, usize> = HashMap::new();

@@ -1,13 +1,13 @@
-//! Several strings under each other: the centre star alignment (Gusfield; IEPAD section 3.6).
+//! Centre star alignment of several strings (Gusfield; IEPAD section 3.6).
 //!
-//! The string with the least sum of edit distances to the others is the centre. Each other one is aligned to it, and a gap
-//! that one of them needs is a gap for all. The sum of pair distances is at most twice the best possible.
+//! The string with the smallest sum of edit distances to the others is the centre. Each other string is aligned to it,
+//! and a gap that one of them needs is a gap in all. The sum of pairwise distances is at most twice the optimum.
 
-/// Lines of equal length, one a string, in the order given; `None` is a gap.
+/// One line per string, in the order given, all of equal length; `None` is a gap.
 pub type AlignedStrings<T> = Vec<Vec<Option<T>>>;
 
-/// Aligns the strings. `weights` says how often each stands in the data: the centre is nearest to the commonest. Nothing
-/// where every string is more than `limit` edits from some other one, for then so many places would say nothing.
+/// Aligns the strings. `weights` are their frequencies, so that the centre is near the commonest. `None` if every
+/// string is more than `limit` edits from some other one: such an alignment would be mostly gaps.
 pub fn align<T: PartialEq + Copy>(strings: &[&[T]], weights: &[usize], limit: usize) -> Option<AlignedStrings<T>> {
     let middle = strings[centre(strings, weights, limit)?];
     let aligned: Vec<Vec<Edit>> = strings.iter().map(|string| edits(middle, string)).collect();
@@ -27,14 +27,14 @@ pub fn align<T: PartialEq + Copy>(strings: &[&[T]], weights: &[usize], limit: us
     Some(strings.iter().zip(&aligned).map(|(string, edits)| apply_edits(string, edits, &inserted)).collect())
 }
 
-/// What makes the centre into a string, symbol by symbol.
+/// One edit that turns the centre into a string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Edit {
-    /// The same, or another symbol in its place.
+    /// The same symbol, or another one in its place.
     Keep,
     /// The centre's symbol is missing.
     Delete,
-    /// The string has one more.
+    /// The string has an additional symbol.
     Insert,
 }
 
@@ -59,7 +59,7 @@ fn apply_edits<T: Copy>(string: &[T], edits: &[Edit], inserted: &[usize]) -> Vec
     line
 }
 
-/// The string with the least consensus error, of those that no string is far from; of equals the first.
+/// The string with the smallest weighted sum of distances, if all are within the limit; on ties the first.
 fn centre<T: PartialEq>(strings: &[&[T]], weights: &[usize], limit: usize) -> Option<usize> {
     let error = |i: usize| -> Option<usize> {
         let others = strings.iter().zip(weights);
@@ -68,7 +68,7 @@ fn centre<T: PartialEq>(strings: &[&[T]], weights: &[usize], limit: usize) -> Op
     (0..strings.len()).filter_map(|i| Some((error(i)?, i))).min().map(|(_, i)| i)
 }
 
-/// Edit distance up to the limit: only the cells that near the diagonal are filled.
+/// Edit distance up to the limit; fills only the band around the diagonal (Ukkonen).
 fn distance<T: PartialEq>(a: &[T], b: &[T], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {
         return None;
@@ -88,7 +88,7 @@ fn distance<T: PartialEq>(a: &[T], b: &[T], limit: usize) -> Option<usize> {
     Some(line[b.len()]).filter(|&distance| distance <= limit)
 }
 
-/// The cheapest way from the centre to the string. Of equals, gaps stand as late as they can.
+/// The cheapest edits from the centre to the string. On ties, gaps come as late as possible.
 fn edits<T: PartialEq>(centre: &[T], string: &[T]) -> Vec<Edit> {
     let (n, m) = (centre.len(), string.len());
     let width = m + 1;
@@ -163,7 +163,7 @@ mod tests {
         check(&["abc"], &["abc"]);
     }
 
-    /// By the whole table.
+    /// Edit distance by the full table.
     fn plain_distance(a: &[u8], b: &[u8]) -> usize {
         let edits = edits(a, b);
         let (mut i, mut j, mut cost) = (0, 0, 0);

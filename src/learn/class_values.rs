@@ -1,4 +1,4 @@
-//! Values that stand in a class: `<p class="star-rating Three">`.
+//! Finds values encoded in class names: `<p class="star-rating Three">`.
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
@@ -9,16 +9,16 @@ use super::paths::{PathId, PathInterner};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-/// A class-coded value is one of a few: beyond this share of the rows they are names made for one element.
+/// Maximum share of distinct classes among the elements: beyond it, the classes are generated names.
 const MAX_DISTINCT: f64 = 0.7;
-/// Elements of one row that are looked at.
+/// Maximum elements examined per row.
 const MAX_ELEMENTS: usize = 120;
-/// Columns that are made of classes, at most.
+/// Maximum columns from classes.
 const MAX_CLASS_COLUMNS: usize = 8;
-/// Classes that say where the row stands, not what it is.
+/// Classes that describe the position or state of a row, not its content.
 const POSITION_CLASSES: [&str; 10] = ["odd", "even", "alt", "first", "last", "row", "active", "hover", "left", "right"];
 
-/// Elements of the rows with a class that differs from row to row, beside what they share.
+/// Recipes for elements with one class that differs from row to row.
 pub fn find(view: &PageView<'_>, rows: &[Span], paths: &mut PathInterner) -> Vec<Recipe> {
     let mut order: Vec<(PathId, u32)> = Vec::new();
     let mut seen: HashMap<(PathId, u32), Vec<NodeId>> = HashMap::new();
@@ -42,7 +42,7 @@ pub fn find(view: &PageView<'_>, rows: &[Span], paths: &mut PathInterner) -> Vec
     coded.flat_map(recipe).take(MAX_CLASS_COLUMNS).collect()
 }
 
-/// The classes of the element, less those that all rows share.
+/// The classes of the element without those that all rows share.
 pub fn value(
     view: &PageView<'_>,
     elements: &ClassedElements,
@@ -56,7 +56,7 @@ pub fn value(
     (!own.is_empty()).then(|| own.join(" "))
 }
 
-/// What the classes of these elements share, where the rest is a value: one class, of a few that come back.
+/// The classes that all these elements share, if the rest is a value: one class, from a small recurring set.
 fn shared_classes(view: &PageView<'_>, nodes: &[NodeId], rows: usize) -> Option<Vec<String>> {
     let tree = view.tree();
     let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -83,7 +83,7 @@ fn shared_classes(view: &PageView<'_>, nodes: &[NodeId], rows: usize) -> Option<
     (few && most).then(|| shared.into_iter().flatten().map(str::to_owned).collect())
 }
 
-/// Elements of a row: tag path, how many like it came before, and the element.
+/// Elements of a row: tag path, ordinal among elements with this path, and the element.
 pub type ClassedElements = Vec<((PathId, u32), NodeId)>;
 
 /// The row's elements that have classes.

@@ -1,5 +1,5 @@
-//! Slots into columns: each slot as it is, and what can be made of it: pieces of a text (drill down), whole elements and
-//! lines (roll up), what stands behind a label, and the heading above.
+//! Derives columns from slots: each slot as it is, pieces of a text (drill down), whole elements and lines (roll up),
+//! values after a label, class values, and headings above the row.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -20,11 +20,11 @@ use super::template::{ColumnSource, Slot, Variant};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-/// How a column is made that is not a slot as it stands. Places count from 0, or from the end: -1 is the last.
+/// How a derived column is computed. Indices count from 0, or from the end: -1 is the last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recipe {
-    /// From one piece of a slot's text to another.
+    /// A range of pieces of a slot's text.
     Piece { slot: usize, cut: SplitRule, first: i32, last: i32 },
     /// The whole text of the nth element with this class path.
     Element { path: String, nth: u32 },
@@ -32,19 +32,19 @@ pub enum Recipe {
     Elements { path: String },
     /// A line of the nth element with this class path; without a path, of the row.
     Line { path: String, nth: u32, line: i32 },
-    /// What stands behind this label.
+    /// The value after this label.
     Label { label: String },
     /// The classes of the nth element with this path (tags only), without those that all rows share.
     Class { path: String, nth: u32, without: Vec<String> },
     /// The heading above the row.
     Heading,
-    /// The last text before the row, outside all rows, that stands in such an element (tag and classes).
+    /// The last text before the row, outside all rows, in an element with this tag and classes.
     HeadingIn { element: String },
-    /// The first of these that the row has: one field in several structures.
+    /// The first of these that the row has: one field with several structures.
     First { of: Vec<ColumnSource> },
-    /// All of these that the row has, one behind the other (roll up).
+    /// All of these that the row has, joined (roll up).
     Joined { of: Vec<ColumnSource>, with: String },
-    /// The nth column of the pieces that a text falls into; `slots` is what the pieces looked like (drill down).
+    /// The nth column of a text's aligned pieces (drill down); `slots` are their profiles.
     Drilled { of: Box<ColumnSource>, at: Delimiter, slots: Vec<Slot>, nth: usize },
     /// Text or attribute of the first element in the row that matches.
     Css {
@@ -52,12 +52,12 @@ pub enum Recipe {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attribute: Option<String>,
     },
-    /// What a regular expression finds in the row's text: its first group, or all of it.
+    /// The match of a regular expression in the row's text: its first group, or the whole match.
     Pattern { pattern: String },
 }
 
 impl Recipe {
-    /// The slots that it is made of.
+    /// The slots that it reads.
     pub fn slots(&self) -> Vec<usize> {
         match self {
             Recipe::Piece { slot, .. } => vec![*slot],
@@ -75,7 +75,7 @@ impl Recipe {
         }
     }
 
-    /// Is it made of what stands above the row?
+    /// Does it read a heading above the row?
     pub fn is_heading(&self) -> bool {
         match self {
             Recipe::Heading | Recipe::HeadingIn { .. } => true,
@@ -111,22 +111,22 @@ impl Recipe {
     }
 }
 
-/// Columns of a template at which no more are derived; its slots and a category are columns in any case.
+/// Number of columns from which no more are derived; slots and a category are always columns.
 const MAX_COLUMNS: usize = 240;
-/// Cells of a list at most, as long as it keeps [`MIN_DERIVED`] columns besides its slots: the fullest of the corpus has 82,000.
-/// Objects in objects, 40 deep, have as many columns as a template may, each with the text of all below it.
+/// Maximum cells of a list, as long as [`MIN_DERIVED`] columns besides the slots remain: the largest of the corpus has
+/// 82,000. JSON objects nested 40 deep have the maximum number of columns, each with the text of all objects below.
 const MAX_CELLS: usize = 100_000;
 const MIN_DERIVED: usize = 8;
-/// An element or line is rolled up when at least this share of the rows has it.
+/// Minimum share of the rows for an element or line to become a column.
 const MIN_PRESENCE: f64 = 0.3;
-/// Lines of one element, from the start and from the end.
+/// Maximum lines of one element, from the start and from the end.
 const MAX_LINES: i32 = 8;
 const LAST_LINES: i32 = 3;
-/// Tokens of an element whose text is offered as a column. One that holds the rest of the page at every level, 240 deep, took
-/// 9 s for its texts alone.
+/// Maximum tokens of an element whose text becomes a column. A page nested 240 deep, with the rest of the page at every
+/// level, took 9 s for these texts alone.
 const MAX_ELEMENT: u32 = 1_000;
 
-/// A row and what the aligner said of it.
+/// A row with its leaves and their alignment.
 pub struct AlignedRow {
     pub span: Span,
     pub leaves: Vec<Leaf>,
@@ -134,11 +134,11 @@ pub struct AlignedRow {
     pub headings: Rc<RowHeadings>,
 }
 
-/// What was found of the columns.
+/// The result of [`find`].
 pub struct Columns {
-    /// Of each source: whether it is hidden at first. Constants are, and all derived columns.
+    /// For each source: is it hidden at first? Constants and derived columns are.
     pub hidden: Vec<bool>,
-    /// The cells of the rows that were looked at, by the row's place.
+    /// The cells of the sampled rows, by row index.
     pub filled_cells: HashMap<usize, Vec<Option<String>>>,
 }
 
@@ -167,7 +167,7 @@ pub fn find(view: &PageView<'_>, variant: &mut Variant, rows: &[AlignedRow], pat
     for (j, source) in candidates.iter().flatten().enumerate() {
         let values = table.iter().map(|row| row[j].as_deref());
         let is_slot = matches!(source, ColumnSource::Slot(_));
-        // Slots stay even when they say the same; what is derived must say something, and something new.
+        // Slots always stay; a derived column must have values, and other values than every column before it.
         let is_new = seen.insert(column_fingerprint(values.clone())) && values.flatten().next().is_some();
         let is_shown = is_slot || is_category(source, &rows);
         if is_slot || is_new && (is_shown || hidden.len() < most) {
@@ -224,7 +224,7 @@ fn pieces<'r>(slots: &[Slot], rows: &[&'r AlignedRow], known: &mut [ScannedRow<'
     recipes
 }
 
-/// What stands above the rows, where several rows stand under one heading, and there is more than one.
+/// Heading columns: there are at least two headings, and some heading has several rows.
 fn headings(rows: &[&AlignedRow]) -> Vec<Recipe> {
     let are_headings = |texts: Vec<&str>| {
         let distinct: HashSet<&str> = texts.iter().copied().collect();
@@ -234,7 +234,7 @@ fn headings(rows: &[&AlignedRow]) -> Vec<Recipe> {
     if are_headings(rows.iter().filter_map(|row| row.headings.last.as_deref()).collect()) {
         recipes.push(Recipe::Heading);
     }
-    // Whatever was seen above some row still stands above the last.
+    // Levels accumulate from row to row, so the last row has them all.
     let levels = rows.last().map_or(&[][..], |row| &row.headings.levels);
     for (element, _) in levels {
         if are_headings(rows.iter().filter_map(|row| row.headings.level(element)).collect()) {
@@ -244,16 +244,16 @@ fn headings(rows: &[&AlignedRow]) -> Vec<Recipe> {
     recipes
 }
 
-/// A heading that stood alone, and always in the same kind of element, is a category, and is shown.
+/// A heading that is always alone and in the same kind of element is a category, and is shown.
 fn is_category(source: &ColumnSource, rows: &[&AlignedRow]) -> bool {
     let is_one = |row: &&AlignedRow| row.headings.is_alone && row.headings.element == rows[0].headings.element;
     matches!(source, ColumnSource::Derived(Recipe::Heading)) && rows.iter().all(is_one)
 }
 
-/// Elements of the rows that hold text: one by one, those with the same class path together, and their lines.
+/// Recipes for elements with text: single ones, all with the same class path together, and their lines.
 fn elements(view: &PageView<'_>, rows: &[Span], known: &[ScannedRow<'_>], paths: &PathInterner) -> Vec<Recipe> {
     let mut order: Vec<(PathId, u32)> = Vec::new();
-    // Of each element: in how many rows it is, and its lines in all of them.
+    // For each element: the number of rows that have it, and the sum of its lines.
     let mut counts: HashMap<(PathId, u32), (usize, usize)> = HashMap::new();
     for (&row, known) in rows.iter().zip(known) {
         let whole = (PathId::TOP, 0, row);
@@ -284,13 +284,13 @@ fn elements(view: &PageView<'_>, rows: &[Span], known: &[ScannedRow<'_>], paths:
     recipes
 }
 
-/// Elements of a row that columns are derived from: further ones are offered as slots only.
+/// Maximum elements of a row that columns are derived from; further ones are available as slots only.
 const MAX_ELEMENTS: usize = 300;
 
-/// An element of a row that holds text: its class path, how many like it came before, and its stretch.
+/// An element with text: class path, ordinal among elements with this path, and token span.
 type TextElement = (PathId, u32, Span);
 
-/// The elements of the row with text, up to the last that is asked for.
+/// The elements of the row with text, up to the last one needed.
 fn elements_of(
     view: &PageView<'_>,
     row: Span,
@@ -308,10 +308,10 @@ fn elements_of(
     found.into_iter().map(|(path, nth, node)| (path, nth, view.span(node))).collect()
 }
 
-/// What is known of a row before its columns are filled.
+/// Scan results of a row, computed before its columns are filled.
 struct ScannedRow<'r> {
     elements: Vec<TextElement>,
-    /// Of each slot that was looked at: its value's words and signs.
+    /// Words and signs of the values, by slot.
     scanned: HashMap<usize, Rc<ScannedValue<'r>>>,
 }
 
@@ -324,17 +324,17 @@ impl ScannedRow<'_> {
 /// Fills the columns of a row.
 pub struct Filler<'a> {
     sources: Vec<Option<&'a ColumnSource>>,
-    /// Of each source that a person made: what it needs.
+    /// Prepared recipes of the sources that a person defined.
     prepared: Vec<Option<PreparedRecipe<'a>>>,
-    /// Of each source that is about elements: their path.
+    /// Path of each source that reads elements.
     paths: Vec<PathId>,
-    /// The elements that sources ask for one by one, and which of the sources: rows have more elements than are asked for.
+    /// The sources that read an element, by element: rows have more elements than are read.
     sources_by_element: HashMap<(PathId, u32), Vec<usize>>,
-    /// How many elements of a row are asked for; more than a row has where a source is about all of a kind.
+    /// How many elements of a row are read; unlimited if a source reads all elements with a path.
     max_elements: usize,
     needs_elements: bool,
     needs_lines: bool,
-    /// Every source is a slot, and no two are the same.
+    /// Every source is a slot, each used once.
     is_plain: bool,
 }
 
@@ -361,7 +361,7 @@ impl<'a> Filler<'a> {
             }
         }
         let asks_for_all = recipes.iter().flatten().any(|recipe| matches!(recipe, Recipe::Elements { .. }));
-        // The row itself is none of its elements.
+        // The row itself is not one of its elements.
         let asked_for = wanted.keys().filter(|(path, _)| *path != PathId::TOP).count();
         let asked_for = if asks_for_all { usize::MAX } else { asked_for };
         let mut slots = HashSet::new();
@@ -378,7 +378,7 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// As [`Filler::fill`], of a row that nobody asks again: where nothing is made of its values they are taken out of it.
+    /// As [`Filler::fill`], for a row that is not used again: values are moved out of it if every source is a slot.
     pub fn take(&self, view: &PageView<'_>, row: &mut AlignedRow, paths: &mut PathInterner) -> Vec<Option<String>> {
         if !self.is_plain {
             return self.fill(view, row, paths);
@@ -406,7 +406,7 @@ impl<'a> Filler<'a> {
             .collect()
     }
 
-    /// The cells, copied only where they must be put together; most columns that are tried say what another says.
+    /// The cells, copied only if they are assembled: most candidate columns repeat another and are dropped.
     fn cells<'r>(
         &'r self,
         view: &'r PageView<'_>,
@@ -427,7 +427,7 @@ impl<'a> Filler<'a> {
         let lines = if self.needs_lines { layout::lines(view, row.span, true) } else { Vec::new() };
         let lines: Vec<Cow<'r, str>> = lines.into_iter().map(|line| text_borrowed(&view.tokens, line)).collect();
         let mut cutter = PieceCutter { row, scanned, last: None };
-        // As a rule the next column asks for the next line.
+        // The next column usually reads the next line of the same element.
         let mut lined: Option<(Span, Vec<Span>)> = None;
         let mut coded: Option<class_values::ClassedElements> = None;
         let cell = |(i, source): (usize, &Option<&'a ColumnSource>)| match source.as_ref()? {
@@ -469,7 +469,7 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// Cuts values; the pieces of the last one are kept, for as a rule the next column asks for the next piece.
+/// Splits values. Keeps the pieces of the last one, because the next column usually reads the next piece.
 struct PieceCutter<'r> {
     row: &'r AlignedRow,
     scanned: HashMap<usize, Rc<ScannedValue<'r>>>,

@@ -1,5 +1,5 @@
-//! Columns that a person made: one name for fields in several structures, columns joined or cut (OLERA's roll up and drill
-//! down), and, as the last resort, a selector or a regular expression.
+//! Columns defined by a person: one field with several structures, joined or split columns (OLERA's roll up and drill
+//! down), and, as the last resort, a CSS selector or a regular expression.
 
 use regex::Regex;
 
@@ -15,7 +15,7 @@ use super::template::{ColumnSource, Slot};
 use crate::page::tokens::{Span, TokenKind};
 use crate::page::{NodeId, Selector};
 
-/// A recipe made ready for many rows: selectors and expressions are read once.
+/// A recipe prepared for many rows: selectors and regular expressions are compiled once.
 pub enum PreparedRecipe<'a> {
     First(Filler<'a>),
     Joined(Filler<'a>, &'a str),
@@ -25,7 +25,7 @@ pub enum PreparedRecipe<'a> {
 }
 
 impl<'a> PreparedRecipe<'a> {
-    /// None for recipes that the filler makes by itself, and for what cannot be read.
+    /// `None` for recipes that [`Filler`] computes itself, and for an invalid selector or expression.
     pub fn new(recipe: &'a Recipe, paths: &mut PathInterner) -> Option<PreparedRecipe<'a>> {
         let filler = |of: &'a [ColumnSource], paths: &mut PathInterner| {
             Filler::from_sources(of.iter().map(Some).collect(), paths)
@@ -59,13 +59,13 @@ impl<'a> PreparedRecipe<'a> {
     }
 }
 
-/// Cells that are empty leave no delimiter behind.
+/// Joins the non-empty cells; empty ones add no delimiter.
 pub fn join_cells(cells: impl IntoIterator<Item = Option<String>>, with: &str) -> Option<String> {
     let parts: Vec<String> = cells.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(with))
 }
 
-/// The values' pieces laid out, like beneath like: what each column of pieces looks like, and the pieces of each value.
+/// Splits the values and aligns the pieces: the profile of each column of pieces, and the pieces of each value.
 pub fn drill_down_values(values: &[Option<&str>], at: &Delimiter) -> (Vec<Slot>, Vec<Vec<Option<String>>>) {
     let mut paths = PathInterner::default();
     let pieces: Vec<Vec<Leaf>> =
@@ -84,7 +84,7 @@ fn leaf(value: String) -> Leaf {
     Leaf::new(LeafKind::Text, (PathId::TOP, PathId::TOP), value, NodeId(0), nowhere)
 }
 
-/// The piece that stands in the nth of the columns of pieces.
+/// The piece aligned to the nth column of pieces.
 fn piece(slots: &[Slot], pieces: &[String], nth: usize) -> Option<String> {
     let mut paths = PathInterner::default();
     let mut aligner = Aligner::new(slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect());
@@ -93,7 +93,7 @@ fn piece(slots: &[Slot], pieces: &[String], nth: usize) -> Option<String> {
     Some(pieces[place].clone())
 }
 
-/// Text or attribute of the row's first match. `:scope` is the row, where it is one element.
+/// Text or attribute of the first match in the row. `:scope` is the row, if it is one element.
 pub fn by_css(view: &PageView<'_>, row: Span, selector: &Selector, attribute: Option<&str>) -> Option<String> {
     let tree = view.tree();
     let tokens = view.tokens.slice(row);
@@ -107,7 +107,7 @@ pub fn by_css(view: &PageView<'_>, row: Span, selector: &Selector, attribute: Op
     (!value.is_empty()).then_some(value)
 }
 
-/// The first group that took part, or the whole match.
+/// The first group that matched, or the whole match.
 pub fn by_pattern(pattern: &Regex, text: &str) -> Option<String> {
     let found = pattern.captures(text)?;
     let group = found.iter().skip(1).flatten().next().or_else(|| found.get(0))?;

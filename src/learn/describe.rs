@@ -1,4 +1,4 @@
-//! A template in words: where each column comes from, for `pieme explain`.
+//! Describes a template in words: where each column comes from, for `pieme explain`.
 
 use super::columns::Recipe;
 use super::enclose::Delimiter;
@@ -7,18 +7,18 @@ use super::row_rule::RowRule;
 use super::template::{ColumnSource, Slot, Variant};
 
 impl Variant {
-    /// Where the column's values come from in this shape of the rows.
+    /// Where this variant reads the column's values.
     pub fn origin(&self, column: usize) -> String {
         self.sources
             .get(column)
             .and_then(Option::as_ref)
-            .map_or_else(|| "nothing here".to_owned(), |it| self.describe_source(it))
+            .map_or_else(|| "not in this format".to_owned(), |it| self.describe_source(it))
     }
 
-    /// How the rows are found, where a person said it.
+    /// The person's rule for the rows, if there is one.
     pub fn describe_rule(&self) -> Option<String> {
         Some(match self.rule.as_ref()? {
-            RowRule::Css(css) => format!("rows are all that match {css}"),
+            RowRule::Css(css) => format!("rows are the elements that match {css}"),
             RowRule::Pattern(pattern) => format!("rows are the lines that match {pattern}"),
             RowRule::Adjusted(steps) => {
                 format!(
@@ -42,14 +42,14 @@ impl Variant {
             Recipe::Elements { path } => format!("the texts of all {path}"),
             Recipe::Line { path, nth, line } if path.is_empty() && *nth == 0 => format!("line {line} of the row"),
             Recipe::Line { path, nth, line } => format!("line {line} of {path}, number {}", nth + 1),
-            Recipe::Label { label } => format!("what stands behind “{label}:”"),
+            Recipe::Label { label } => format!("the text after “{label}:”"),
             Recipe::Class { path, nth, .. } => format!("the classes of {path}, number {}", nth + 1),
-            Recipe::Heading => "the heading above".to_owned(),
-            Recipe::HeadingIn { element } => format!("the last {element} above"),
+            Recipe::Heading => "the heading above the row".to_owned(),
+            Recipe::HeadingIn { element } => format!("the last {element} above the row"),
             Recipe::First { of } => format!("the first of ({})", all(of).join("; ")),
             Recipe::Joined { of, .. } => format!("joined: ({})", all(of).join("; ")),
             Recipe::Drilled { of, at, nth, .. } => {
-                format!("piece {} of ({}), cut at {at}", nth + 1, self.describe_source(of))
+                format!("piece {} of ({}), split at {at}", nth + 1, self.describe_source(of))
             }
             Recipe::Css { css, attribute: None } => format!("text of {css}"),
             Recipe::Css { css, attribute: Some(name) } => format!("{name} of {css}"),

@@ -1,4 +1,4 @@
-//! What a person does to one candidate: its rows wider, narrower or rotated, columns of their own, cut and joined.
+//! A person's edits of one candidate: rows widened, narrowed or rotated; columns requested, split and joined.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,21 +16,21 @@ use super::{Candidate, Template};
 use crate::page::Selector;
 use crate::page::tokens::Span;
 
-/// Nothing done is `Finish::default()`.
+/// Edits of one candidate. No edits are `CandidateEdits::default()`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CandidateEdits {
-    /// To which candidate, counted from 0.
+    /// Index of the candidate, counted from 0.
     pub candidate: usize,
-    /// Steps to the cut of the rows, in order.
+    /// Adjustments of the rows, in order.
     pub adjust: Vec<RowAdjustment>,
-    /// Columns by selector or expression; with any, the others are hidden.
+    /// Columns by selector or regular expression. If there are any, all others are hidden.
     pub columns: Vec<RequestedColumn>,
-    /// Columns cut and joined, in order.
+    /// Columns split and joined, in order.
     pub sheet: Vec<SpreadsheetStep>,
 }
 
-/// A column that a person asks for outright.
+/// A column that a person defines by a selector or regular expression.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestedColumn {
     pub name: String,
@@ -41,17 +41,17 @@ pub struct RequestedColumn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ColumnSelector {
-    /// Text, or an attribute, of the first element in the row that matches.
+    /// The text, or an attribute, of the first matching element in the row.
     Css {
         css: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attribute: Option<String>,
     },
-    /// The first group, or all, of what a regular expression finds in the row's text.
+    /// The first group of the first match in the row's text, or the whole match.
     Pattern { pattern: String },
 }
 
-/// OLERA's two operations on the spreadsheet.
+/// OLERA's two spreadsheet operations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpreadsheetStep {
@@ -67,7 +67,7 @@ pub enum SpreadsheetStep {
 }
 
 impl SpreadsheetStep {
-    /// Whether a column of this name is gone for it.
+    /// Whether this step hides a column of this name.
     pub fn consumes(&self, name: &str) -> bool {
         match self {
             SpreadsheetStep::Split { column, .. } => column == name,
@@ -75,7 +75,7 @@ impl SpreadsheetStep {
         }
     }
 
-    /// Whether a column of this name came of it.
+    /// Whether this step creates a column of this name.
     pub fn produces(&self, name: &str) -> bool {
         match self {
             SpreadsheetStep::Split { column, .. } => {
@@ -97,7 +97,7 @@ impl CandidateEdits {
     }
 }
 
-/// Adds the columns that were asked for, then cuts and joins. `named`: what is shown so far was named by a person.
+/// Adds the requested columns, then splits and joins. `named`: a person has named the columns that are shown so far.
 pub fn apply_edits(
     view: &PageView<'_>,
     candidate: &mut Candidate,
@@ -107,7 +107,7 @@ pub fn apply_edits(
 ) -> Result<(), HelpError> {
     if !finish.columns.is_empty() && !named {
         (0..candidate.table.columns.len()).for_each(|column| candidate.template.set_hidden(column, true));
-        // These need none of the columns that were found.
+        // The requested columns do not depend on the learned ones.
         let is_about_columns = |it: &Limit| matches!(it, Limit::Leaves | Limit::Columns | Limit::Comparisons);
         candidate.limit = candidate.limit.filter(|limit| !is_about_columns(limit));
     }
@@ -175,7 +175,7 @@ fn join(candidate: &mut Candidate, names: &[String], name: Option<&str>, with: &
     Ok(())
 }
 
-/// One name for a field that stands in several structures: the first of the columns that a row has.
+/// One column for a field with several structures: the first non-empty cell of the given columns.
 pub fn coalesce_columns(candidate: &mut Candidate, name: &str, columns: &[usize]) {
     let cell = |cells: &[Option<String>]| columns.iter().find_map(|&column| cells[column].clone());
     let cells = candidate.table.rows.iter().map(|row| cell(&row.cells)).collect();
@@ -200,7 +200,7 @@ fn visible_names(candidate: &Candidate) -> String {
     columns.map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// A column at the end. Whoever had the name before gets another: no two columns share one.
+/// Appends a column. If the name is taken, the older column is renamed: names are unique.
 fn add_column(candidate: &mut Candidate, name: &str, recipe: Recipe, cells: ColumnCells) {
     if let Some(old) = candidate.table.columns.iter().position(|it| it == name) {
         let is_free = |it: &String| !candidate.table.columns.contains(it);

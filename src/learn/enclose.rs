@@ -1,14 +1,14 @@
-//! OLERA: a person encloses one rough block, and every stretch of the page that is like it is a row.
+//! OLERA: a person encloses one rough block; every part of the page that is similar enough to it becomes a row.
 
-mod spreadsheet;
-mod matching;
 mod formats;
+mod matching;
+mod spreadsheet;
 
 use std::collections::{BTreeMap, HashSet};
 
-pub use self::spreadsheet::{Delimiter, drill_down, roll_up};
 pub use formats::{join, rows_by_format};
 pub use matching::{BlockEncoding, THRESHOLD, similarity};
+pub use spreadsheet::{Delimiter, drill_down, roll_up};
 
 use super::features::sample;
 use super::find::{Finder, PageView, RowSet};
@@ -17,11 +17,11 @@ use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 use matching::{Matcher, in_listing};
 
-/// Elements that are compared with one block; where there are more, it is said.
+/// Maximum number of elements that are compared with one block. Reaching it is reported as [`Limit::Matches`].
 pub const MAX_MATCHES: usize = 20_000;
 
-/// The stretch of whole neighbours around a stretch of tokens: what a person means who drags over a part of a record. Where
-/// it is all that an element holds, it is that element: its links and pictures belong to the record.
+/// The smallest run of whole siblings around a span of tokens: what a person means who drags over part of a record. If
+/// the run is all the text of an element, the block is that element, so that its links and images belong to the record.
 pub fn block_around(view: &PageView<'_>, part: Span) -> Span {
     let tree = view.tree();
     let first = view.tokens.list[part.start as usize].node;
@@ -45,14 +45,14 @@ pub fn block_around(view: &PageView<'_>, part: Span) -> Span {
     span
 }
 
-/// The items of `parent` from the one that holds the part's start to the one that holds its end.
+/// The items of `parent` from the one that contains the part's start to the one that contains its end.
 fn neighbours(view: &PageView<'_>, parent: NodeId, part: Span) -> Span {
     let touched =
         view.items(parent).map(|item| view.span(item)).filter(|it| it.stop > part.start && it.start < part.stop);
     touched.fold(part, |all, it| Span { start: all.start.min(it.start), stop: all.stop.max(it.stop) })
 }
 
-/// In a listing the block is made of whole lines.
+/// In a listing (`<pre>`) a block consists of whole lines.
 fn lines_around(view: &PageView<'_>, part: Span) -> Span {
     let is_edge = |i: u32| {
         let token = &view.tokens.list[i as usize];
@@ -68,9 +68,9 @@ fn lines_around(view: &PageView<'_>, part: Span) -> Span {
     span
 }
 
-/// Row sets of all that is like one of the blocks: wherever it stands, only where the path from the page down is the same,
-/// and only beside the blocks. Each block is a row of each set. What is like two blocks counts for the one it is more like.
-/// Both encodings are tried, since the paper leaves the choice to a person.
+/// Row sets of everything that is similar to one of the blocks: anywhere on the page, only under the same tag path, and
+/// only among the blocks' siblings. Each block is a row of each set. A match of two blocks counts for the more similar
+/// one. Both encodings are tried, since the paper leaves the choice to a person.
 pub fn row_sets(view: &PageView<'_>, blocks: &[Span], threshold: f64) -> Vec<RowSet> {
     let mut sets = Vec::new();
     let mut seen = HashSet::new();
@@ -89,7 +89,7 @@ pub fn row_sets(view: &PageView<'_>, blocks: &[Span], threshold: f64) -> Vec<Row
     sets
 }
 
-/// Share of the rows that are like one of the blocks.
+/// Share of the rows that are similar to one of the blocks.
 pub fn matching_share(view: &PageView<'_>, blocks: &[Span], rows: &[Span], threshold: f64) -> f64 {
     let mut matchers: Vec<Matcher<'_, '_>> =
         blocks.iter().map(|&block| Matcher::new(view, block, BlockEncoding::Tags)).collect();
@@ -98,7 +98,7 @@ pub fn matching_share(view: &PageView<'_>, blocks: &[Span], rows: &[Span], thres
     rows.iter().filter(|row| is_like(row)).count() as f64 / rows.len().max(1) as f64
 }
 
-/// A stretch that is like a block.
+/// A span that is similar to a block.
 #[derive(Clone, Copy)]
 struct BlockMatch {
     value: f64,
@@ -106,7 +106,7 @@ struct BlockMatch {
     block: Span,
 }
 
-/// No row over another: blocks first, then the more alike.
+/// Removes overlapping rows: blocks take precedence, then the more similar matches.
 fn resolve_overlaps(blocks: &[Span], mut found: Vec<BlockMatch>) -> Vec<Span> {
     found.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.row.cmp(&b.row)));
     let mut rows: BTreeMap<u32, Span> = BTreeMap::new();
@@ -141,7 +141,7 @@ fn matches(view: &PageView<'_>, block: Span, encoding: BlockEncoding, threshold:
     found.into_iter().map(|(value, row)| BlockMatch { value, row, block }).collect()
 }
 
-/// Stretches of siblings under every parent that has the tag of the block's parent.
+/// Runs of siblings under every parent that has the tag of the block's parent.
 fn sibling_matches(view: &PageView<'_>, first: NodeId, matcher: &Matcher<'_, '_>, threshold: f64) -> Vec<(f64, Span)> {
     let parent = view.tree().parent(first).unwrap_or(view.tree().root());
     let mut found = Vec::new();
@@ -153,7 +153,7 @@ fn sibling_matches(view: &PageView<'_>, first: NodeId, matcher: &Matcher<'_, '_>
     found
 }
 
-/// All elements with the block's tag that are like it; of nested ones the more alike.
+/// All elements with the block's tag that are similar to it; of nested ones the more similar.
 fn element_matches(
     view: &PageView<'_>,
     first: NodeId,
@@ -171,7 +171,7 @@ fn element_matches(
         if value <= threshold {
             continue;
         }
-        // Elements come in document order: what this one stands in is the last one taken, if any.
+        // Elements come in document order: only the last match can contain this one.
         match found.last() {
             Some(&(other, around)) if span.stop <= around.stop => {
                 if value > other {
@@ -199,7 +199,7 @@ fn line_matches(view: &PageView<'_>, block: Span, matcher: &Matcher<'_, '_>, thr
     found.into_iter().map(|(value, row)| (value, trim_line_end(view, row))).collect()
 }
 
-/// Each line with its end, so that blank lines part records.
+/// Each line with its line break, so that blank lines separate records.
 fn lines_of(view: &PageView<'_>, listing: Span) -> Vec<Span> {
     let mut start = listing.start + 1;
     let mut lines = Vec::new();

@@ -1,4 +1,5 @@
-//! What can be measured of a row set: how much of the page it holds, how alike its rows are, how much varies in them.
+//! Computes the features of a row set that `rank` scores: coverage, similarity of the rows, variety, navigation and
+//! others.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -9,19 +10,19 @@ use super::signals::{RowSignals, SignalMap};
 use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 
-/// Rows that are looked at, spread over the list: more change no score by a visible amount and cost time.
+/// Maximum rows sampled, spread over the list: more cost time and change no score visibly.
 const MAX_SAMPLE: usize = 60;
-/// Tokens of one row that are looked at: rows have at most a few hundred. Where lists stand inside lists, 500 deep, each token
-/// of the innermost would be looked at 500 times.
+/// Maximum tokens examined per row; rows have at most a few hundred. In lists nested 500 deep, each token of the
+/// innermost would otherwise be read 500 times.
 const MAX_ROW_TOKENS: u32 = 4_000;
-/// Tables that one list may be spread over, to be asked whether it is one.
+/// Maximum tables for the test whether a row set spans several lists.
 const MAX_TABLES: usize = 60;
-/// A cell with more tokens holds more than one plain text.
+/// Maximum tokens of a cell with one plain text.
 const MAX_BARE_CELL_TOKENS: usize = 9;
-/// Text weight of what a menu says, and of a headline: “Terms and conditions of use” and twice that.
+/// Text weight of a menu entry (“Terms and conditions of use”), and of a headline, twice as long.
 const MENU_TEXT_WEIGHT: f64 = 30.0;
 const HEADLINE_TEXT_WEIGHT: f64 = 60.0;
-/// A single huge row counts as so many middling ones in the coverage.
+/// A row counts in the coverage at most as this many median rows.
 const MAX_ROW_WEIGHT: f64 = 2.5;
 
 #[derive(Clone, Debug)]
@@ -29,9 +30,9 @@ pub struct Features {
     pub rows: usize,
     /// Share of the page's text weight.
     pub coverage: f64,
-    /// How much of its slots a row shares with the rows' common core.
+    /// Mean share of slots that a row has in common with the rows' core.
     pub sameness: f64,
-    /// How many slots vary from row to row.
+    /// Number of slots that vary from row to row.
     pub variety: f64,
     /// Share of distinct row texts.
     pub distinct: f64,
@@ -39,34 +40,34 @@ pub struct Features {
     pub compact: f64,
     /// Standard deviation over mean of the rows' token lengths (Shi's dispersion).
     pub dispersion: f64,
-    /// 1 inside a menu, footer or the like, less the farther off it says so.
+    /// 1 inside a menu, footer or the like; less if that element is a more distant ancestor.
     pub navigation: f64,
-    /// Rows are hardly more than one link's text: 1 where it is short, as in a menu, down to 0 where it is a headline.
+    /// Rows are little more than the text of one link: from 1 for short texts, as in a menu, to 0 for headlines.
     pub bare_links: f64,
-    /// Share of rows that are lines of a grid: their cells are the records.
+    /// Share of rows that are lines of a grid; the cells are the records.
     pub grid_lines: f64,
     pub rotation: f64,
-    /// Rows of a table that has a row of column titles.
+    /// The rows are in a table with a header row.
     pub has_column_titles: bool,
-    /// Rows of two or three tables of different lengths: more likely several lists than one.
+    /// The rows come from two or three tables of different lengths: probably several lists.
     pub spans_different_tables: bool,
     pub signals: RowSignals,
-    /// Share of rows that are cells of a table with one plain text: a value each, not a record.
+    /// Share of rows that are table cells with one plain text: values, not records.
     pub bare_cells: f64,
-    /// Share of rows that are sections: most of their text is a list of its own.
+    /// Share of rows that are sections: most of their text is an inner list.
     pub sections: f64,
-    /// Somewhere above stands a menu, a footer, a filter, or what is not shown at first.
+    /// Some ancestor is a menu, a footer, a filter, or hidden at first.
     pub is_aside: bool,
 }
 
-/// Measures row sets of one page; keeps what they share.
+/// Computes features of the row sets of one page, with shared caches.
 pub struct Meter<'v, 't> {
     view: &'v PageView<'t>,
     page_weight: f64,
     paths: HashMap<(u32, u32), u32>,
-    /// Of each path: how many times it has come in the row at hand. All 0 between rows.
+    /// Occurrences of each path in the current row. All 0 between rows.
     ordinals: Vec<u32>,
-    /// The elements that are open in the row at hand. Kept for its room only.
+    /// Buffer for the open elements of the current row, reused to save allocations.
     open: Vec<(u32, u32)>,
     signals: &'v SignalMap,
     aside: HashMap<NodeId, bool>,
@@ -118,8 +119,8 @@ impl<'v, 't> Meter<'v, 't> {
         }
     }
 
-    /// Of each row: how much it shares with the rows' common core. One that has all of it and much besides (a forum with
-    /// forty child forums) is half as good as one that has it only, never odd.
+    /// For each row: similarity with the rows' core. A row that has the whole core and much more (a forum with forty
+    /// child forums) counts at least 0.5, so it is never an outlier.
     pub fn row_sameness(&mut self, rows: &[Span], paths: PathPrecision) -> Vec<f64> {
         let mut slots: Vec<RowSlots> = rows.iter().map(|&row| self.slots(row, paths)).collect();
         let mut core = Core::of(&slots);
@@ -139,11 +140,11 @@ impl<'v, 't> Meter<'v, 't> {
         weights.iter().map(|weight| weight.min(most)).sum::<f64>() / self.page_weight
     }
 
-    /// A slot is a tag path inside the row and how many times it has come before.
+    /// The slots of a row. A slot is a tag path inside the row and its ordinal.
     fn slots(&mut self, row: Span, paths: PathPrecision) -> RowSlots {
         let mut open = std::mem::take(&mut self.open);
         open.clear();
-        // A text to three tokens, as a rule. Left to grow, a list of 500,000 short lines has room for four in each.
+        // About one text per three tokens. Default growth would reserve four for each of 500,000 short lines.
         let room = (row.stop.saturating_sub(row.start) as usize / 3).clamp(1, 16);
         let mut slots: Vec<((u32, u32), u64)> = Vec::with_capacity(room);
         let mut print: u64 = 0;
@@ -182,7 +183,7 @@ impl<'v, 't> Meter<'v, 't> {
         RowSlots { slots, fingerprint: print }
     }
 
-    /// Of the first row and of the last: a list may begin with a box that stands elsewhere.
+    /// The maximum of the first and the last row: a list may begin with a box elsewhere on the page.
     fn navigation(&mut self, set: &RowSet) -> f64 {
         f64::max(self.row_navigation(set.rows[0]), self.row_navigation(set.rows[set.rows.len() - 1]))
     }
@@ -204,7 +205,7 @@ impl<'v, 't> Meter<'v, 't> {
         f64::max(by_tag, by_name)
     }
 
-    /// Asked of every set and answered by ancestors that many share: each is looked at once.
+    /// Cached by ancestor, because many row sets share them.
     fn aside(&mut self, set: &RowSet) -> bool {
         let tree = self.view.tree();
         let first = self.view.tokens.list[set.rows[0].start as usize].node;
@@ -224,7 +225,7 @@ impl<'v, 't> Meter<'v, 't> {
         aside
     }
 
-    /// The rows are `<tr>`, and their table has `<th>` in a row that is none of them.
+    /// The rows are `<tr>`, and their table has at least two `<th>` before them.
     fn has_column_titles(&self, rows: &[Span]) -> bool {
         let tree = self.view.tree();
         let root = self.view.tokens.list[rows[0].start as usize].node;
@@ -240,9 +241,9 @@ impl<'v, 't> Meter<'v, 't> {
         titles.take(2).count() == 2
     }
 
-    /// Rows of tables under different titles; or of two or three tables of clearly different lengths and not all under the
-    /// same titles: a list set in columns has columns of one length, and a list in sections (what is pinned above what is
-    /// not, published above unpublished) repeats its titles.
+    /// The rows come from tables with different headers, or from two or three tables of clearly different lengths whose
+    /// headers are not all equal. A list set in columns has columns of equal length, and a list in sections (pinned
+    /// above not pinned, published above unpublished) repeats its header.
     fn spans_different_tables(&self, rows: &[Span]) -> bool {
         let tree = self.view.tree();
         let mut tables: Vec<(NodeId, u64, usize)> = Vec::new();
@@ -264,7 +265,7 @@ impl<'v, 't> Meter<'v, 't> {
         titles.len() >= 2 || (2..=3).contains(&tables.len()) && uneven && !same_titles
     }
 
-    /// A print of the titles that stand in the table before its first row; 0 where there are none.
+    /// Fingerprint of the header cells before the table's first row; 0 without any.
     fn titles_fingerprint(&self, table: NodeId, first: u32) -> u64 {
         let tree = self.view.tree();
         let before = Span { start: self.view.span(table).start, stop: first };
@@ -280,7 +281,7 @@ impl<'v, 't> Meter<'v, 't> {
         let is_bare = |row: &&Span| {
             let tokens = self.view.tokens.slice(**row);
             let is_cell = tokens.first().is_some_and(|first| matches!(tree.tag(first.node), "td" | "th"));
-            // A cell with a link or a picture may be a record in a grid.
+            // A cell with a link or an image may be a record in a grid.
             let says_more = |node: NodeId| matches!(tree.tag(node), "a" | "img");
             is_cell
                 && tokens.iter().take(MAX_BARE_CELL_TOKENS).filter(|token| token.kind == TokenKind::Text).count() == 1
@@ -322,7 +323,8 @@ impl<'v, 't> Meter<'v, 't> {
         lines as f64 / sample.len().max(1) as f64
     }
 
-    /// Alone in its row, and, below single children, made of at least two children of one tag and one shape.
+    /// The row is one element and, below single children, has at least two children of equal tag and
+    /// similar shape.
     fn is_grid_line(&self, row: Span) -> bool {
         let mut node = self.view.tokens.list[row.start as usize].node;
         if self.view.span(node) != row {
@@ -345,18 +347,18 @@ impl<'v, 't> Meter<'v, 't> {
     }
 }
 
-/// What of the way down to a text tells its slot.
+/// Which part of a text's path identifies its slot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PathPrecision {
     Whole,
-    /// Only the last two tags: on a badly nested page (font in font in font, one deeper each row) whole paths make every
-    /// row look odd.
+    /// Only the last two tags: on a badly nested page (one more nested `<font>` in each row) whole paths would make
+    /// every row an outlier.
     LastTwo,
-    /// Only the last tag, where rows have one text each: a link in a paragraph is still that link.
+    /// Only the last tag, for rows with one text each: a link inside a paragraph is still that link.
     Last,
 }
 
-/// Above all path numbers: pairs of tags share the map with paths.
+/// Larger than all path numbers: pairs of tags share the map with paths.
 const LAST_TWO_FLAG: u32 = 1 << 31;
 
 struct RowSlots {
@@ -372,7 +374,7 @@ pub fn sample<T: Copy>(rows: &[T]) -> Vec<T> {
     (0..MAX_SAMPLE).map(|i| rows[i * rows.len() / MAX_SAMPLE]).collect()
 }
 
-/// A core that is more than a link and its text tells a record from a menu that has these too.
+/// Minimum slots of a core that distinguishes a record from a menu entry, which has a link and its text too.
 const RICH_CORE: usize = 3;
 
 /// The slots that at least half of the rows have.
@@ -424,7 +426,7 @@ fn variety(rows: &[RowSlots]) -> f64 {
             presence * varies
         })
         .collect();
-    // Summed in a fixed order, so that equal pages have equal scores to the last bit.
+    // Summed in a fixed order, so that equal pages have bit-identical scores.
     parts.sort_unstable_by(f64::total_cmp);
     parts.iter().sum()
 }

@@ -1,4 +1,4 @@
-//! A template laid over a page: which of the page's row sets are its rows, and which leaf is which slot.
+//! Fits a template to a page: finds the row set that matches it, and aligns the leaves of each row with the slots.
 
 mod cache;
 mod direct;
@@ -23,41 +23,41 @@ use crate::model::SimilarityParts;
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-pub use self::cache::FitCache;
+pub use cache::FitCache;
 
-/// A row counts by how far it fits better than this; with 0.4 half rows were preferred (docs/design/learning.md 2.5).
+/// The gain of a row is its quality above this; with 0.4 half rows were preferred (docs/design/learning.md 2.5).
 const MIN_QUALITY: f64 = 0.5;
-/// What the scan over single nodes must reach a row.
+/// Minimum quality of a row in the scan over single nodes.
 const MIN_SCAN_QUALITY: f64 = 0.6;
-/// The scan must be this much better than the best list, for it knows nothing of lists.
+/// The scan must gain this many times as much as the best list, since it ignores the list structure.
 const SCAN_BONUS: f64 = 1.2;
-/// What a row loses whose values have all moved: a table with other columns fits as well otherwise.
+/// Maximum loss of a row whose values have moved: otherwise a table with other columns fits as well.
 const MOVED_PENALTY: f64 = 0.5;
-/// What rows of a table count that none of the names stand above.
+/// Weight of table rows without any of the learned header names above them.
 const FOREIGN_HEADER_WEIGHT: f64 = 0.25;
-/// Rows that wear the row's class, this share of as many as there were: then they are the list, whatever else fits.
+/// From this share of the learned row count on, elements with the row's class are the list, whatever else fits.
 const MIN_CLASS_ROWS_SHARE: f64 = 0.34;
-/// Row sets that are laid out in full, after a look at a few rows of each.
+/// Number of row sets that are fitted completely, after an estimate from a few rows of each.
 const MAX_FULL_FITS: usize = 12;
 const GLANCE_ROWS: usize = 6;
-/// Elements of a page that are tried as its one record.
+/// Maximum number of elements of a page that are tried as its single record.
 const MAX_PAGE_PARTS: usize = 40;
 
 /// The rows of a page under one variant of the template.
 pub struct Fit {
-    /// Which of the template's variants fits best.
+    /// Index of the variant that fits best.
     pub variant: usize,
     pub rows: Vec<AlignedRow>,
     pub similarity: f64,
     pub likeness: SimilarityParts,
     gain: f64,
-    /// What the rows were read with: the path numbers of their leaves.
+    /// The cache used for reading; it holds the paths of the rows' leaves.
     pub cache: FitCache,
 }
 
 impl Fit {
-    /// Values of the rows are left out, or may stand under a wrong column. Columns that are not made of the rows' leaves do not
-    /// care.
+    /// The limit because of which values are missing or may be in a wrong column. `None` if no shown column is made
+    /// from the rows' leaves.
     pub fn limit(&self, template: &Template, view: &PageView<'_>) -> Option<Limit> {
         let sources = template.variants[self.variant].sources.iter().zip(template.columns());
         let mut shown = sources.filter(|(_, column)| !column.hidden).flat_map(|(source, _)| source);
@@ -69,17 +69,17 @@ impl Fit {
     }
 }
 
-/// The most that a page without a fitting row is like the template: less than [`similarity::THRESHOLD`].
+/// Maximum similarity of a page without a fitting row: less than [`similarity::THRESHOLD`].
 const MAX_SIMILARITY_WITHOUT_ROWS: f64 = 0.69;
-/// Rows that fit so well by paths, which have no classes, are built as they were.
+/// Minimum fit (by paths, which have no classes) at which the structure of the rows counts as unchanged.
 const UNCHANGED_FIT: f64 = 0.95;
 
-/// What is there of what was, at most all.
+/// The value relative to that of the training rows, at most 1.
 fn capped_ratio(now: f64, own: f64) -> f64 {
     if own > 0.0 { (now / own).min(1.0) } else { now }
 }
 
-/// What the rows that a variant was made of look like under it.
+/// Similarity and quality of a variant's training rows under the variant itself.
 pub fn training_fit(
     variant: &Variant,
     view: &PageView<'_>,
@@ -94,24 +94,24 @@ pub fn training_fit(
     own
 }
 
-/// Lays every variant over the page and keeps the one that gains most.
+/// Fits every variant to the page and keeps the one with the highest gain.
 pub fn fit(template: &Template, view: &PageView<'_>) -> Option<Fit> {
     fit_with_cache(template, view, &mut None)
 }
 
-/// As [`fit`], with what is left from the page before. It makes no difference but in time.
+/// Like [`fit`], with the cache of the previous page. The result is the same, only faster.
 pub fn fit_with_cache(template: &Template, view: &PageView<'_>, kit: &mut Option<FitCache>) -> Option<Fit> {
     match template.variants.as_slice() {
         [variant] if variant.rule.is_none() => {
             let ready = kit.take().unwrap_or_else(|| FitCache::new(variant, PathInterner::default()));
             fit_directly(variant, 0, view, ready).or_else(|| fit_exhaustively(template, view))
         }
-        // What a person said about the rows is heard on the long way, and several formats are told apart there.
+        // The direct fit supports neither row rules nor several variants.
         _ => fit_exhaustively(template, view),
     }
 }
 
-/// The long way: over all row sets of the page.
+/// Exhaustive fit: compares all row sets of the page.
 pub fn fit_exhaustively(template: &Template, view: &PageView<'_>) -> Option<Fit> {
     let sets: Vec<Vec<Span>> = row_sets(view).into_iter().map(|set| set.rows).collect();
     let variants = template.variants.iter().enumerate();
@@ -184,7 +184,7 @@ fn fit_variant(variant: &Variant, index: usize, view: &PageView<'_>, sets: &[Vec
     fitter.into_fit(variant, index, rows, similarity, gain)
 }
 
-/// Those of the given stretches that fit a variant at least so well, laid out.
+/// Aligns those of the given spans that fit a variant with at least this quality.
 pub fn fit_given_rows(variant: &Variant, index: usize, view: &PageView<'_>, spans: &[Span], floor: f64) -> Fit {
     let mut fitter = Fitter::new(variant, view);
     let (gain, rows) = fitter.gain(spans, floor);
@@ -194,19 +194,19 @@ pub fn fit_given_rows(variant: &Variant, index: usize, view: &PageView<'_>, span
     fitter.into_fit(variant, index, rows, similarity, gain)
 }
 
-/// Rows that a person's rule gives are rows, however well they fit.
+/// Rows given by a person's rule are kept, however well they fit.
 fn fit_rule_rows(variant: &Variant, index: usize, view: &PageView<'_>, rows: &[Span]) -> Fit {
     fit_given_rows(variant, index, view, rows, 0.0)
 }
 
-/// Rows may fit worse than [`MIN_QUALITY`] where rows of the list itself did; or must fit better, where neighbours that are
-/// not of the list do too. Bounded, for the next page may be a little different.
+/// Bounds of the quality floor. Rows may fit worse than [`MIN_QUALITY`] if training rows did, and must fit better if
+/// neighbours outside the list do too. It is bounded, since the next page may differ a little.
 const LOWEST_FLOOR: f64 = 0.3;
 const HIGHEST_FLOOR: f64 = 0.6;
 
-/// How well a row must fit to belong to the list, from the rows that do and their neighbours that do not.
+/// The minimum quality of a row of the list, from the training rows and their neighbours outside the list.
 ///
-/// The rows are read already, and `paths` are those of their leaves.
+/// The rows are aligned already; `paths` holds the paths of their leaves.
 pub fn quality_floor(variant: &Variant, view: &PageView<'_>, rows: &[AlignedRow], paths: &mut PathInterner) -> f64 {
     let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
     let mut fitter = Fitter::with_cache(FitCache::new(variant, std::mem::take(paths)), view);
@@ -221,7 +221,7 @@ pub fn quality_floor(variant: &Variant, view: &PageView<'_>, rows: &[AlignedRow]
     }
 }
 
-/// Siblings of the rows that are no rows, where each row is one element.
+/// Siblings of the rows that are not rows.
 fn neighbours(view: &PageView<'_>, rows: &[Span]) -> Vec<Span> {
     let tree = view.tree();
     let roots = rows.iter().map(|row| view.tokens.list[row.start as usize].node);
@@ -235,16 +235,16 @@ fn neighbours(view: &PageView<'_>, rows: &[Span]) -> Vec<Span> {
 struct Fitter<'v, 't> {
     view: &'v PageView<'t>,
     cache: FitCache,
-    /// Of each table that was looked at: how many of the names above the columns stand above it.
+    /// The share of the learned header names that each table has.
     headers: HashMap<NodeId, f64>,
     qualities: HashMap<Span, f64>,
-    /// Of each row that was read: how many of its values have moved.
+    /// The share of the values of each row that have moved.
     moved_shares: HashMap<Span, f64>,
-    /// Rows as they were read, where they are few and each is asked for again.
+    /// Rows as they were read; only kept if they are few and needed again.
     read_rows: Option<HashMap<Span, ReadRow>>,
 }
 
-/// A row's quality, its leaves, and of each column which of them.
+/// A row's quality, its leaves, and the index of each column's leaf.
 type ReadRow = (f64, Vec<Leaf>, Vec<Option<usize>>);
 
 impl<'v, 't> Fitter<'v, 't> {
@@ -286,7 +286,7 @@ impl<'v, 't> Fitter<'v, 't> {
         quality
     }
 
-    /// The quality of a row that is read already.
+    /// The quality of a row whose leaves are read already.
     fn quality_of(&mut self, leaves: &[Leaf]) -> f64 {
         if leaves.len() > self.most_leaves() {
             return 0.0;
@@ -295,7 +295,7 @@ impl<'v, 't> Fitter<'v, 't> {
         self.cache.aligner.quality(leaves, &cells, &self.cache.paths)
     }
 
-    /// … where its values stand among more or fewer than they stood, less.
+    /// Reduces the quality of a row by the share of its values that have moved.
     fn penalise_moved(&mut self, span: Span, cells: &[Option<usize>], quality: f64) -> f64 {
         quality * (1.0 - MOVED_PENALTY * self.moved_share(span, cells))
     }
@@ -312,26 +312,26 @@ impl<'v, 't> Fitter<'v, 't> {
         moved
     }
 
-    /// The share of the rows' values that stand where they stood; 1 where nothing is told apart by order.
+    /// The share of the rows' values in their learned positions; 1 if no slots are distinguished by order.
     fn in_place_share(&mut self, rows: &[AlignedRow]) -> f64 {
         let looked_at = sample(&rows.iter().collect::<Vec<_>>());
         let moved: f64 = looked_at.iter().map(|row| self.moved_share(row.span, &row.cells)).sum();
         1.0 - moved / looked_at.len().max(1) as f64
     }
 
-    /// A row with more than three leaves to a column cannot reach the least quality, and need not be aligned.
+    /// A row with more than three leaves per column cannot reach the minimum quality, and is not aligned.
     fn most_leaves(&self) -> usize {
         self.cache.aligner.columns.len() * 3
     }
 
-    /// The rows are laid out; nothing more is asked of the page.
+    /// Computes the similarity measures of the aligned rows.
     fn into_fit(mut self, variant: &Variant, index: usize, rows: Vec<AlignedRow>, similarity: f64, gain: f64) -> Fit {
         let fit = (!rows.is_empty()).then(|| capped_ratio(self.mean_quality(&rows), variant.own.quality));
         let places = self.in_place_share(&rows);
-        // Where no row fits, the page is below the line, however near the nearest list comes.
+        // Without a fitting row the page stays below the threshold, however similar its best list is.
         let most = if rows.is_empty() { MAX_SIMILARITY_WITHOUT_ROWS } else { 1.0 };
         let mut tags = most * capped_ratio(similarity, variant.own.similarity);
-        // Where everything else is as it was, only the classes have new names.
+        // If everything else is unchanged, only the classes were renamed.
         if tags < similarity::THRESHOLD && fit.is_some_and(|fit| fit >= UNCHANGED_FIT) && places >= UNCHANGED_FIT {
             let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
             let bare = similarity::without_classes(&self.view.tokens, variant, &spans);
@@ -349,7 +349,7 @@ impl<'v, 't> Fitter<'v, 't> {
         total / looked_at.len().max(1) as f64
     }
 
-    /// Nothing where there are too many leaves, and where the names above the columns stand: of a small table they are cells like any other.
+    /// `None` for rows with too many leaves, and for the header row: in a small table its cells look like any others.
     fn read(&mut self, span: Span) -> Option<ReadRow> {
         if header::is_header(self.view, span, &self.cache.header) {
             return None;
@@ -364,7 +364,7 @@ impl<'v, 't> Fitter<'v, 't> {
         Some((self.penalise_moved(span, &cells, quality), leaves, cells))
     }
 
-    /// Gain and mean quality as a few of the rows promise them.
+    /// Gain and mean quality, estimated from a few of the rows.
     fn estimate_gain(&mut self, rows: &[Span]) -> (f64, f64) {
         let step = rows.len().div_ceil(GLANCE_ROWS);
         let looked: Vec<f64> = rows.iter().step_by(step).map(|&row| self.quality(row)).collect();
@@ -373,7 +373,7 @@ impl<'v, 't> Fitter<'v, 't> {
         (gain * share, looked.iter().sum::<f64>() / looked.len() as f64)
     }
 
-    /// How many of the names above the columns stand above this row; all where there were none.
+    /// Share of the learned header names above this row; 1 if none were learned.
     fn header_match(&mut self, row: Span) -> f64 {
         if self.cache.header.is_empty() {
             return 1.0;
@@ -384,12 +384,12 @@ impl<'v, 't> Fitter<'v, 't> {
         *self.headers.entry(table).or_insert_with(now)
     }
 
-    /// What a row's gain counts under the header that stands above it.
+    /// Weight of a row's gain by the header above it.
     fn header_weight(&mut self, row: Span) -> f64 {
         FOREIGN_HEADER_WEIGHT + (1.0 - FOREIGN_HEADER_WEIGHT) * self.header_match(row)
     }
 
-    /// The same for a whole set. Children of one parent are no rows of several: those must be clearly more.
+    /// The same for a row set. If the learned rows were siblings, rows under several parents weigh less.
     fn set_header_weight(&mut self, variant: &Variant, rows: &[Span]) -> f64 {
         let Some(&first) = rows.first() else { return 1.0 };
         let tree = self.view.tree();
@@ -411,7 +411,7 @@ impl<'v, 't> Fitter<'v, 't> {
         (gain, kept)
     }
 
-    /// Nodes like the row's own element, wherever they stand: a page may have one record only, and one is no list.
+    /// Elements with the tag and a class of the template's root, anywhere: a page with a single record has no list.
     fn scan(&mut self, variant: &Variant) -> (f64, Vec<Span>) {
         let [RowPart::Element(root)] = variant.parts.as_slice() else { return (0.0, Vec::new()) };
         let tree = self.view.tree();
@@ -437,7 +437,7 @@ impl<'v, 't> Fitter<'v, 't> {
         (gain, kept)
     }
 
-    /// Does any of the rows wear one of the classes of the row's own element?
+    /// Whether any of the rows has a class of the template's root element.
     fn have_root_class(&self, variant: &Variant, rows: &[Span]) -> bool {
         let [RowPart::Element(root)] = variant.parts.as_slice() else { return true };
         let tree = self.view.tree();
@@ -445,10 +445,10 @@ impl<'v, 't> Fitter<'v, 't> {
         rows.iter().any(|row| tree.classes(self.view.tokens.list[row.start as usize].node).any(known))
     }
 
-    /// The page as one record: of the elements like the row's own the one that fits best, the outermost of equals.
+    /// Fits the page as one record: the element like the template's root that fits best, the outermost of equals.
     fn fit_page(mut self, variant: &Variant, index: usize) -> Fit {
         let mut spans = self.elements_like_root(variant);
-        // A heavier element holds more that could be the record; there are thousands of bare `div`s.
+        // The heaviest elements are most likely to contain the record; a page may have thousands of bare `div`s.
         spans.sort_by_key(|&span| std::cmp::Reverse(self.view.tokens.weight(span)));
         spans.truncate(MAX_PAGE_PARTS);
         let mut best: (f64, Option<Span>) = (0.0, None);
@@ -467,7 +467,8 @@ impl<'v, 't> Fitter<'v, 't> {
         self.into_fit(variant, index, rows, similarity, gain)
     }
 
-    /// Elements with the tag of the row's own, and one of its classes where any has one: some are made for one page.
+    /// Elements with the tag of the template's root, and with one of its classes if any element has one: some classes
+    /// are generated for one page.
     fn elements_like_root(&self, variant: &Variant) -> Vec<Span> {
         let [RowPart::Element(root)] = variant.parts.as_slice() else { return vec![self.view.tokens.all()] };
         let tree = self.view.tree();
@@ -478,7 +479,8 @@ impl<'v, 't> Fitter<'v, 't> {
         nodes.into_iter().map(|node| self.view.span(node)).collect()
     }
 
-    /// The similarity of a page where no row fits: the best list's, less as far as its rows fit worse than a row may.
+    /// Similarity of a page without a fitting row: that of its best list, reduced if its rows fit worse than the
+    /// minimum.
     fn similarity_without_rows<'s>(&self, variant: &Variant, lists: impl Iterator<Item = (f64, &'s [Span])>) -> f64 {
         let near = |(mean, rows): (f64, &[Span])| {
             similarity::of_rows(&self.view.tokens, variant, &sample(rows)) * (mean / MIN_QUALITY).min(1.0)

@@ -1,4 +1,4 @@
-//! What stands above the columns of a table: the names by which a person tells it from the other tables of the page.
+//! Header rows of tables: the names above the columns, which identify a table among others on the page.
 
 use foldhash::HashSet;
 
@@ -7,13 +7,13 @@ use super::leaf;
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-/// Cells of a header that are kept.
+/// Maximum header cells stored.
 const MAX_CELLS: usize = 16;
-/// Lines of a table among which its header stands.
+/// The header is searched in the first lines of a table.
 const MAX_LINES: usize = 5;
-/// A record may well say one word that stands above its columns.
+/// Minimum names in a header row; a record may contain one of them by chance.
 const MIN_NAMES: usize = 2;
-/// A longer text is no name of a column.
+/// Maximum length of a column name.
 const MAX_CHARS: usize = 60;
 
 /// The table around a node, if any.
@@ -22,14 +22,14 @@ pub fn table_of(view: &PageView<'_>, node: NodeId) -> Option<NodeId> {
     std::iter::once(node).chain(tree.ancestors(node)).find(|&it| tree.tag(it) == "table")
 }
 
-/// The names above the rows, as words without figures: “as at 9 April” changes every day.
+/// The names above the rows, without digits: “as at 9 April” changes every day.
 pub fn above_rows(view: &PageView<'_>, rows: &[Span]) -> Vec<String> {
     let Some(first) = rows.first() else { return Vec::new() };
     let Some(table) = table_of(view, view.tokens.list[first.start as usize].node) else { return Vec::new() };
     let lines = lines(view, table);
     let named: Vec<NodeId> =
         lines.iter().filter(|line| line.is_all_headers).flat_map(|line| line.cells.clone()).collect();
-    // Without a `th` the first line may be a header, if it is none of the rows.
+    // Without `th`, the first line may be the header, if it is not one of the rows.
     let over = lines.first().filter(|line| view.span(line.node).stop <= first.start);
     match (named.is_empty(), over) {
         (false, _) => names(view, &named),
@@ -38,14 +38,14 @@ pub fn above_rows(view: &PageView<'_>, rows: &[Span]) -> Vec<String> {
     }
 }
 
-/// All that may be the names above the columns of a table.
+/// All texts of a table that may be column names.
 pub fn of_table(view: &PageView<'_>, table: NodeId) -> Vec<String> {
     let lines = lines(view, table);
     let cells = lines.iter().enumerate().filter(|(i, line)| *i == 0 || line.is_all_headers);
     names(view, &cells.flat_map(|(_, line)| line.cells.clone()).collect::<Vec<_>>())
 }
 
-/// Whether a row is a line of these names, and nothing else stands in it.
+/// Does the row consist of these names only?
 pub fn is_header(view: &PageView<'_>, row: Span, header: &[String]) -> bool {
     let tree = view.tree();
     let node = view.tokens.list[row.start as usize].node;
@@ -62,7 +62,7 @@ pub fn is_header(view: &PageView<'_>, row: Span, header: &[String]) -> bool {
             return false;
         }
         found += 1;
-        // Of a wide table no more names are kept.
+        // Of a wide table only MAX_CELLS names are stored.
         if found >= MAX_CELLS && header.len() >= MAX_CELLS {
             break;
         }
@@ -78,7 +78,7 @@ struct TableLine {
     is_all_headers: bool,
 }
 
-/// The first lines of a table: headers stand there, and tables may be long.
+/// The first lines of a table, where headers are; tables may be long.
 fn lines(view: &PageView<'_>, table: NodeId) -> Vec<TableLine> {
     let tree = view.tree();
     let lines = tree.subtree(table).filter(|&node| tree.tag(node) == "tr").take(MAX_LINES);
@@ -104,7 +104,7 @@ fn normalised_name(text: &str) -> String {
     words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
-/// The share of the names that are there still; one that has half of its words is.
+/// The share of the names that are still there; a name counts if half of its words are.
 pub fn kept_share(names: &[String], now: &[String]) -> f64 {
     if names.is_empty() {
         return 1.0;

@@ -1,8 +1,7 @@
-//! What a person says about a page, and the candidates in its light.
+//! A person's help on a page (enclosed blocks, labels, clicked records, row rules, edits), and learning with it.
 
 use serde::{Deserialize, Serialize};
 
-use self::labels::LocatedHelp;
 use super::edits::CandidateEdits;
 use super::enclose;
 use super::find::PageView;
@@ -12,49 +11,48 @@ use super::{Candidate, LearnOptions, learn};
 use crate::page::select::SelectorError;
 use crate::page::tokens::Span;
 use crate::page::{NodeId, Selector, Tree};
+use labels::LocatedHelp;
 
-/// Everything a person said. Nothing said is `Help::default()`.
+/// Everything that a person said about a page. No help is `Help::default()`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Help {
-    /// Rough blocks, one record each (OLERA). Several give several formats.
+    /// Rough blocks, one record each (OLERA). Blocks of different formats give several variants.
     pub enclosed: Vec<Block>,
-    /// Values of a record or two, named (PIEME); a name that comes again starts the next record.
+    /// Named values of one or two records (PIEME). A repeated name starts the next record.
     pub labels: Vec<ValueLabel>,
-    /// Texts that stand in one record each: records that were clicked.
+    /// Texts that identify one record each: records that were clicked.
     pub records: Vec<String>,
-    /// How like a block a stretch must be to be a row; OLERA's θ, by default [`enclose::THRESHOLD`].
+    /// Minimum similarity of a row to a block: OLERA's θ, by default [`enclose::THRESHOLD`].
     pub threshold: Option<f64>,
-    /// The rows outright, as the last resort.
+    /// An explicit rule for the rows (CSS selector or regular expression), as a last resort.
     pub rows: Option<RowRule>,
-    /// What was done to one of the candidates.
+    /// Edits of one of the candidates.
     pub finish: CandidateEdits,
 }
 
-/// How a block was enclosed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Block {
-    /// By a text in it: one that runs over several elements is the block, a shorter one stands somewhere in it.
+    /// By a text in it. A text that spans several elements is the block; a shorter one is somewhere inside it.
     Text(String),
     /// By a CSS selector: the first element that matches.
     Css(String),
-    /// From the first node to the last, with what of their neighbours lies between.
+    /// From the first node to the last, with everything between.
     Nodes(NodeId, NodeId),
 }
 
-/// Help that does not fit the page.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HelpError {
-    #[error("“{0}” is not on the page; give a text as the page shows it, or the value of a link")]
+    #[error("“{0}” is not on the page; copy a text exactly as the page shows it, or the address of a link")]
     NotOnPage(String),
     #[error("nothing on the page matches `{0}`")]
     NoMatch(String),
     #[error(transparent)]
     Selector(#[from] SelectorError),
-    #[error("there is no page to look at")]
+    #[error("no page was given")]
     NoPage,
-    #[error("`{0}` is not a regular expression that can be used")]
+    #[error("`{0}` is not a usable regular expression: it is invalid or too large")]
     Pattern(String),
     #[error("nothing in the rows matches `{0}`")]
     NoMatchInRows(String),
@@ -62,14 +60,14 @@ pub enum HelpError {
     NoCandidate { given: usize, most: usize },
     #[error("candidate {0} cannot be {1} any further")]
     NotPossible(usize, &'static str),
-    #[error("there is no column `{0}`; there are: {1}")]
+    #[error("there is no column `{0}`; the columns are {1}")]
     NoColumn(String, String),
-    #[error("`{0}` falls into one piece only; give another delimiter")]
+    #[error("the delimiter does not split column `{0}`; give another one")]
     OnePiece(String),
 }
 
 impl HelpError {
-    /// The same, where the candidate has another number for whoever asked.
+    /// The same error with the candidate number that the caller used.
     pub(super) fn with_candidate(self, given: usize) -> HelpError {
         match self {
             HelpError::NotPossible(_, done) => HelpError::NotPossible(given, done),
@@ -83,19 +81,20 @@ impl Help {
         *self == Help::default()
     }
 
-    /// Nothing was said of the page, only something done to one of the candidates.
+    /// Whether there are edits of a candidate and no other help.
     pub fn has_only_edits(&self) -> bool {
         Help { finish: CandidateEdits::default(), ..self.clone() }.is_empty()
     }
 
-    /// Something was said of where the list is, so that the candidates have another order.
+    /// Whether the help says where the list is, so that the candidates are ranked again.
     fn locates_list(&self) -> bool {
         !self.enclosed.is_empty() || !self.labels.is_empty() || !self.records.is_empty()
     }
 }
 
-/// As [`learn`], with a person's help: what fits it best comes first. `Err` names the text that is not on the page.
-/// A block that is enclosed on a further page is another format of the same list: a variant of the template.
+/// Like [`learn`], with a person's help: candidates that agree with it come first. The error names the text that is not
+/// on the page. A block that is enclosed on a further page is another format of the same list: a variant of the
+/// template.
 pub fn learn_with(pages: &[Tree], options: &LearnOptions, help: &Help) -> Result<Vec<Candidate>, HelpError> {
     if help.is_empty() {
         return Ok(learn(pages, options));
@@ -129,7 +128,7 @@ pub fn learn_with(pages: &[Tree], options: &LearnOptions, help: &Help) -> Result
     Ok(candidates)
 }
 
-/// Where the block, or the text in it, stands: at least one place.
+/// The positions of the block, or of the text in it; at least one.
 fn find_block(text: &PageText<'_, '_>, block: &Block) -> Result<Vec<Span>, HelpError> {
     let view = text.view;
     let tree = view.tree();

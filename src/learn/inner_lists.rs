@@ -1,5 +1,5 @@
-//! Lists inside rows: tags, authors, sizes. Elements side by side that are alike, as many as the row happens to have, are one
-//! part of the template with several values, not a column for the first, the second and the third.
+//! Inner lists: tags, authors or sizes inside a row. Adjacent elements of equal structure, in varying number, become
+//! one repeated part of the template with several values, not one column each.
 
 use std::ops::Range;
 
@@ -11,21 +11,21 @@ use super::profile::value_type;
 use crate::page::tokens::{Span, Tokens};
 use crate::page::{NodeId, Tree};
 
-/// Texts between two elements of an inner list: “,”, “and”.
+/// Maximum length of a text between two elements of an inner list: “,”, “and”.
 const MAX_SEPARATOR: usize = 5;
-/// Rows in which it comes at least twice; a single one may be an accident.
+/// Minimum rows with at least two elements; a single row may be an accident.
 const MIN_ROWS: usize = 2;
-/// A place of the list that says the same in this share of the rows is no place of a list, but a field.
+/// A position with the same value in this share of the rows is a field, not an element of a list.
 const SAME_VALUE: f64 = 0.6;
-/// Share of the units that begin with a label, from which on the list is one of named fields.
+/// From this share of units with a label, the units are named fields, not a list.
 const MIN_LABELLED_SHARE: f64 = 0.5;
-/// How much the kinds of value must agree between the first place and the others.
+/// Minimum overlap of the value types at the first position and the others.
 const SAME_KINDS: f64 = 0.5;
-/// The others' texts may be so many times as long as the first, or as short.
+/// Maximum ratio of the mean text lengths at the first position and the others.
 const SAME_LENGTH: f64 = 4.0;
 
-/// A row's leaves, inner lists folded: of each list the first unit's leaves stay, and hold the values of all.
-/// At most so many leaves are read where nothing is folded.
+/// A row's leaves with inner lists folded: the leaves of the first unit stay and hold the values of all units. `most`
+/// is the maximum number of leaves if nothing is folded.
 pub fn read_leaves(
     tokens: &Tokens<'_>,
     row: Span,
@@ -45,7 +45,7 @@ pub fn fold_all(tree: &Tree, row: Vec<Leaf>, repeats: &[PathId], paths: &PathInt
     repeats.iter().fold(row, |row, &repeat| fold(tree, row, repeat, paths))
 }
 
-/// The paths of elements that make inner lists in these rows, the innermost first.
+/// The paths of elements that form inner lists in these rows, the innermost first.
 pub fn find(tree: &Tree, rows: &[Vec<Leaf>], paths: &PathInterner) -> Vec<PathId> {
     let mut seen: HashMap<PathId, InnerListStatistics> = HashMap::new();
     for row in rows {
@@ -59,10 +59,10 @@ pub fn find(tree: &Tree, rows: &[Vec<Leaf>], paths: &PathInterner) -> Vec<PathId
     found
 }
 
-/// Units of one list, in page order: each is a stretch of the row's leaves.
+/// Units of one list, in page order: each is a range of the row's leaves.
 type UnitRun = Vec<Range<usize>>;
 
-/// Of every path below the row: the runs of neighbours that are alike.
+/// For each path: the runs of similar adjacent elements.
 fn runs_of(tree: &Tree, row: &[Leaf], paths: &PathInterner) -> HashMap<PathId, Vec<UnitRun>> {
     let mut runs: HashMap<PathId, Vec<UnitRun>> = HashMap::new();
     let mut last: HashMap<PathId, NodeId> = HashMap::new();
@@ -86,7 +86,7 @@ fn runs_of(tree: &Tree, row: &[Leaf], paths: &PathInterner) -> HashMap<PathId, V
     runs
 }
 
-/// Like elements of one parent, with nothing between them but a separator.
+/// Similar elements of one parent, with at most a separator between them.
 fn are_neighbours(tree: &Tree, before: NodeId, node: NodeId) -> bool {
     let next = |at: NodeId| tree.sibling_after(at);
     let mut between = next(before);
@@ -101,26 +101,26 @@ fn are_neighbours(tree: &Tree, before: NodeId, node: NodeId) -> bool {
     between == Some(node) && look_alike(tree, before, node)
 }
 
-/// Of one tag and the same telling classes.
+/// The same tag and the same classes without digits.
 fn look_alike(tree: &Tree, a: NodeId, b: NodeId) -> bool {
     let same_tag = tree.tag(a) == tree.tag(b);
     same_tag && (tree.class(a) == tree.class(b) || class_step(tree, a) == class_step(tree, b))
 }
 
-/// What the rows show of one path.
+/// Statistics of one path over the rows.
 #[derive(Default)]
 struct InnerListStatistics {
-    /// Of each row that has it: how many units.
+    /// Number of units, for each row that has the path.
     counts: Vec<usize>,
-    /// A row has it in two places: these are fields of their own, or a list in a list.
+    /// A row has two separate runs: separate fields, or a list in a list.
     is_scattered: bool,
-    /// Of each place in the list: the first texts that stand there.
+    /// The first texts of the units, by position in the list.
     texts: Vec<Vec<String>>,
     /// Leaves of each unit.
     sizes: Vec<usize>,
 }
 
-/// Places of a list that are looked at one by one.
+/// Positions of a list that are examined separately.
 const MAX_POSITIONS: usize = 4;
 
 impl InnerListStatistics {
@@ -140,9 +140,9 @@ impl InnerListStatistics {
     }
 
     fn is_list(&self, tag: &str) -> bool {
-        // Cells are fields, and so are terms and their definitions, however many a row has.
+        // Cells, terms and definitions are fields, however many a row has.
         let is_cell = matches!(tag, "td" | "th" | "dt" | "dd");
-        // Links around pictures are buttons, each with its own meaning.
+        // Links around images are buttons, each with its own meaning.
         let says_something = tag == "img" || self.texts.iter().any(|texts| !texts.is_empty());
         let several = self.counts.iter().filter(|&&count| count >= 2).count();
         let varies = self.counts.iter().any(|count| *count != self.counts[0]);
@@ -155,7 +155,7 @@ impl InnerListStatistics {
             && self.has_no_fixed_fields()
     }
 
-    /// The units are about as large, and the first is of the same kind as the others.
+    /// The units have similar sizes, and the first has the same value types as the others.
     fn has_uniform_units(&self) -> bool {
         let mut sizes = self.sizes.clone();
         sizes.sort_unstable();
@@ -184,7 +184,7 @@ impl InnerListStatistics {
         alike * 3 >= sizes.len() * 2 && (!has_texts || alike_texts)
     }
 
-    /// No place has a value or a label of its own.
+    /// No position has a fixed value or a label.
     fn has_no_fixed_fields(&self) -> bool {
         let texts = || self.texts.iter().flatten();
         let labelled = texts().filter(|text| text.contains(": ") || text.ends_with(':')).count();
@@ -198,7 +198,7 @@ impl InnerListStatistics {
     }
 }
 
-/// Folds the runs of one path: leaves of later units go into their counterparts of the first.
+/// Folds the runs of one path: leaves of later units become further values of their counterparts in the first.
 fn fold(tree: &Tree, row: Vec<Leaf>, repeat: PathId, paths: &PathInterner) -> Vec<Leaf> {
     let runs = runs_of(tree, &row, paths).remove(&repeat).unwrap_or_default();
     if runs.iter().all(|run| run.len() < 2) {
@@ -213,7 +213,7 @@ fn fold(tree: &Tree, row: Vec<Leaf>, repeat: PathId, paths: &PathInterner) -> Ve
                 let Some(leaf) = row[i].take() else { continue };
                 let is_counterpart =
                     |j: &usize| row[*j].as_ref().is_some_and(|own| own.kind == leaf.kind && own.path == leaf.path);
-                // Where the first unit lacks it, it stays a leaf of its own.
+                // Without a counterpart in the first unit, it stays a leaf.
                 match (taken..first.end).find(is_counterpart) {
                     Some(j) => {
                         let own = row[j].as_mut().expect("a counterpart was found there");

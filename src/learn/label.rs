@@ -1,19 +1,21 @@
-//! PIEME's labels: a person names values of a record or two, and they pick the list, cut its rows and name its columns.
+//! PIEME's labels: a person names values of one or two records. The labels select the list, determine its rows and name
+//! its columns.
 //!
-//! Candidates of the page come first; two labelled records re-rank them best (docs/design/learning.md 4). Where none
-//! has the labelled values in a row of its own, rows are built from the labelled nodes' paths, as the thesis does.
+//! The candidates of the page come first; two labelled records re-rank them best (docs/design/learning.md 4). If none
+//! has the labelled values in one row per record, rows are built from the paths of the labelled nodes, as in the
+//! thesis.
 
-mod text_positions;
 mod matrix;
+mod text_positions;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use self::text_positions::MAX_POSITIONS;
-pub use self::text_positions::PageText;
 pub use matrix::{RepeatPattern, SubPath, expression, sub_paths};
+use text_positions::MAX_POSITIONS;
+pub use text_positions::PageText;
 pub use tree::{MatchTree, row_sets};
 
 use super::Candidate;
@@ -24,22 +26,22 @@ use crate::model::Row;
 use crate::page::tokens::Span;
 use crate::page::tree::is_blank;
 
-/// A text of the page and what a person says it is.
+/// A text of the page and its meaning according to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueLabel {
     pub meaning: Meaning,
     pub text: String,
 }
 
-/// What a labelled text is (thesis, 5.3.2); everything else on the page is unknown.
+/// The meaning of a labelled text (thesis, 5.3.2); all other texts of the page are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Meaning {
     /// A value of this column.
     Variable(String),
-    /// A text that helps to tell records apart and is the same in each, such as “by”.
+    /// A text that is the same in every record and helps to recognise records, such as “by”.
     Constant,
-    /// Something that stands in each record and is not wanted.
+    /// A text of each record that is not wanted.
     Wildcard,
 }
 
@@ -56,12 +58,12 @@ impl ValueLabel {
     }
 }
 
-/// The labels of one record, each with its places on the page. No label without a place.
+/// The labels of one record, each with its positions on the page, at least one.
 pub struct LabelledRecord {
     pub labels: Vec<(ValueLabel, Vec<Span>)>,
 }
 
-/// Labels in the order given, parted into records: a name that comes again starts the next one.
+/// Splits labels, in the order given, into records: a repeated name starts the next one.
 pub fn group_by_record(labels: &[ValueLabel]) -> Vec<Vec<ValueLabel>> {
     let mut records: Vec<Vec<ValueLabel>> = Vec::new();
     for label in labels {
@@ -75,8 +77,8 @@ pub fn group_by_record(labels: &[ValueLabel]) -> Vec<Vec<ValueLabel>> {
     records
 }
 
-/// Puts a constant into every record, and a wildcard into the record that it stands nearest to; where there is none yet, it
-/// is a record of its own.
+/// Adds a constant to every record, or a wildcard to the nearest record. If there is none yet, it becomes a record of
+/// its own.
 pub fn attach(instances: &mut Vec<LabelledRecord>, sign: (ValueLabel, Vec<Span>)) {
     if instances.is_empty() {
         instances.push(LabelledRecord { labels: vec![sign] });
@@ -95,7 +97,7 @@ pub fn attach(instances: &mut Vec<LabelledRecord>, sign: (ValueLabel, Vec<Span>)
     instances[nearest].labels.push(sign);
 }
 
-/// For each instance, the row that holds most of its labels, and how many; no two instances share a row.
+/// For each instance, the row with the most of its labels, and their number. No two instances share a row.
 pub fn rows_of(rows: &[Span], instances: &[LabelledRecord]) -> Vec<Option<(usize, usize)>> {
     let mut used = BTreeSet::new();
     let mut found = Vec::new();
@@ -120,7 +122,7 @@ fn row_around(rows: &[Span], place: Span) -> Option<usize> {
     (place.stop <= rows[row].stop).then_some(row)
 }
 
-/// Share of the labels that stand in their record's own row; a constant counts as far as the other rows have it too.
+/// Share of the labels that are in their record's row. A constant is discounted by the share of rows that lack it.
 pub fn labelled_share(set: &RowSet, instances: &[LabelledRecord]) -> f64 {
     let given: usize = instances.iter().map(|instance| instance.labels.len()).sum();
     let found: usize = rows_of(&set.rows, instances).into_iter().flatten().map(|(_, count)| count).sum();
@@ -133,11 +135,11 @@ pub fn labelled_share(set: &RowSet, instances: &[LabelledRecord]) -> f64 {
     (found as f64 - constants.map(lacking).sum::<f64>()) / given.max(1) as f64
 }
 
-/// Copies of row sets with only those rows that have every constant: a header, a total or an advertisement lacks it.
+/// Copies of row sets without the rows that lack a constant, such as a header, a total or an advertisement.
 pub fn with_constants(sets: &[&RowSet], instances: &[LabelledRecord]) -> Vec<RowSet> {
     let labels = instances.iter().flat_map(|instance| &instance.labels);
     let is_constant = |label: &ValueLabel| label.meaning == Meaning::Constant;
-    // Of a text that stands more often not all places are known.
+    // Of more frequent texts not all positions are known.
     let constants: Vec<&Vec<Span>> =
         labels.filter(|(label, places)| is_constant(label) && places.len() < MAX_POSITIONS).map(|(_, it)| it).collect();
     let filtered = |set: &&RowSet| {
@@ -150,7 +152,7 @@ pub fn with_constants(sets: &[&RowSet], instances: &[LabelledRecord]) -> Vec<Row
     if constants.is_empty() { Vec::new() } else { sets.iter().filter_map(filtered).collect() }
 }
 
-/// Hides the columns that hold a text of which was said that it is not wanted.
+/// Hides the columns that contain a text labelled as not wanted.
 pub fn hide_wildcards(candidate: &mut Candidate, labels: &[ValueLabel]) {
     for label in labels.iter().filter(|label| label.meaning == Meaning::Wildcard) {
         for column in 0..candidate.table.columns.len() {
@@ -164,13 +166,14 @@ pub fn hide_wildcards(candidate: &mut Candidate, labels: &[ValueLabel]) {
     }
 }
 
-/// What a cell is worth that holds the labelled value and more: a column to start from, but the value is not cut out.
+/// Score of a cell that contains the labelled value and more: the right column, but the value is not cut out.
 const CONTAINS_SCORE: f64 = 0.5;
 const MIN_CONTAINED_CHARS: usize = 3;
 
-/// Names the candidate's columns after the labels and hides all others; says which share of the labels has its column. A
-/// name goes to the column that agrees with most records, a plain slot before a derived column. Where the labelled values
-/// stand in several columns, because the field has several structures, one column of that name takes the first there is.
+/// Names the candidate's columns after the labels and hides all others. Returns the share of the labels that have a
+/// column. A name goes to the column that agrees with most records; plain slots are preferred to derived columns. If
+/// the labelled values are in several columns, because the field has several structures, one column takes the first
+/// that is not empty.
 pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[LabelledRecord]) -> f64 {
     let found = rows_of(rows, instances);
     let mut names: Vec<&str> = Vec::new();
@@ -207,7 +210,7 @@ pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Label
     for (column, old) in own.iter().enumerate() {
         let new = taken.get(&column).filter(|_| !several.iter().any(|(_, columns)| columns.contains(&column)));
         candidate.template.set_hidden(column, new.is_none());
-        // A name that the template has for another column already is the person's from now on.
+        // A label's name takes precedence over an equal name of another column.
         let name = new.map_or(old.as_str(), |name| name);
         candidate.template.rename(column, name);
         candidate.table.columns[column] = name.to_owned();
@@ -220,7 +223,7 @@ pub fn name_columns(candidate: &mut Candidate, rows: &[Span], instances: &[Label
     worth / given.max(1) as f64
 }
 
-/// The free column that agrees best, and how far.
+/// The free column that agrees best, and its agreement.
 fn best_column(candidate: &Candidate, taken: &BTreeMap<usize, &str>, wanted: &[(usize, &str)]) -> Option<(f64, usize)> {
     let free = (0..candidate.table.columns.len()).filter(|column| !taken.contains_key(column));
     let value = |column: usize| (agreement(candidate, column, wanted), preference(candidate, column));
@@ -230,11 +233,11 @@ fn best_column(candidate: &Candidate, taken: &BTreeMap<usize, &str>, wanted: &[(
     best.filter(|((agrees, _), _)| *agrees > 0.0).map(|((agrees, _), column)| (agrees, column))
 }
 
-/// Structures that one field may have.
+/// Maximum number of structures of one field.
 const MAX_STRUCTURES: usize = 4;
 
-/// The columns of which the first that a row has is the labelled value, in every labelled row; the one column itself where
-/// no others make it better.
+/// The columns whose first non-empty cell is the labelled value in every labelled row. Only the given column if others
+/// do not help.
 fn coalescing_columns(
     candidate: &Candidate,
     taken: &BTreeMap<usize, &str>,
@@ -270,14 +273,14 @@ fn without_blanks(text: &str) -> String {
     text.chars().filter(|&c| !is_blank(c)).collect()
 }
 
-/// Sum over the labelled rows of how far the column's cell is the value.
+/// Sum over the labelled rows of how well the column's cell matches the value.
 fn agreement(candidate: &Candidate, column: usize, wanted: &[(usize, &str)]) -> f64 {
     let of_row = |&(row, text): &(usize, &str)| {
         let cell = candidate.table.rows.get(row).and_then(|row| row.cells[column].as_deref());
         let (cell, text) = (without_blanks(cell.unwrap_or("")), without_blanks(text));
         match () {
             () if cell == text => 1.0,
-            // Of cells that hold it the shortest is best; a letter or two are in any text.
+            // Shorter cells are better. One or two characters are in any text, so they do not count.
             () if text.len() >= MIN_CONTAINED_CHARS && cell.contains(&text) => {
                 CONTAINS_SCORE * text.len() as f64 / cell.len() as f64
             }
@@ -287,7 +290,7 @@ fn agreement(candidate: &Candidate, column: usize, wanted: &[(usize, &str)]) -> 
     wanted.iter().map(of_row).sum()
 }
 
-/// Slots before derived columns, shown ones before hidden ones, full ones before thin ones.
+/// Order of preference: slots before derived columns, then fuller ones, then shown ones before hidden ones.
 fn preference(candidate: &Candidate, column: usize) -> (bool, usize, bool) {
     let source = candidate.template.variants[0].sources.get(column).and_then(Option::as_ref);
     let filled = candidate.table.rows.iter().filter(|row| row.cells[column].is_some()).count();

@@ -1,4 +1,4 @@
-//! A row as it is laid out: the lines a reader sees, the labels they begin with, and the heading above the row.
+//! The visual layout of a row: its lines, the labels at their start, and the headings above the row.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -11,16 +11,16 @@ use super::leaf::{text, text_borrowed};
 use super::paths::class_step;
 use crate::page::tokens::{Span, TokenKind};
 
-/// Lines of one row, or of one element, that are looked at.
+/// Maximum lines of a row or element.
 const MAX_LINES: usize = 60;
-/// How far before the first row a heading is looked for, in tokens.
+/// Maximum distance of a heading before the first row, in tokens.
 const MAX_ABOVE: u32 = 30;
 const MAX_LABEL: usize = 30;
-/// A label comes back in at least this share of the rows.
+/// Minimum share of the rows with the label.
 const MIN_LABELLED: f64 = 0.2;
 const MAX_LABELS: usize = 24;
 
-/// The lines of a stretch: `<br>`, line ends of `<pre>` and, where `blocks` says so, block elements part them.
+/// The lines of a span, separated by `<br>`, line ends in `<pre>` and, if `blocks`, block elements.
 pub fn lines(view: &PageView<'_>, span: Span, blocks: bool) -> Vec<Span> {
     let mut lines = Vec::new();
     let mut start = span.start;
@@ -46,7 +46,7 @@ pub fn lines(view: &PageView<'_>, span: Span, blocks: bool) -> Vec<Span> {
     lines
 }
 
-/// In a listing a line that is set in goes on with the one before.
+/// In a listing, an indented line continues the previous one.
 fn continues(view: &PageView<'_>, next: u32, stop: u32) -> bool {
     next < stop && {
         let token = &view.tokens.list[next as usize];
@@ -111,12 +111,12 @@ pub fn labels(view: &PageView<'_>, rows: &[Span]) -> Vec<String> {
 fn label(line: &str) -> Option<String> {
     let (label, _) = line.split_once(':')?;
     let short = label.chars().count() <= MAX_LABEL && label.chars().any(char::is_alphabetic);
-    // `http:` and `5:38` are no labels.
+    // `http:` and `5:38` are not labels.
     let parts = line[label.len() + 1..].chars().next().is_none_or(char::is_whitespace);
     (short && parts).then(|| label.to_owned())
 }
 
-/// What stands behind the label: on its line, or, where that is empty, on the next.
+/// The value after the label: on its line, or on the next if that is empty.
 pub fn value_after_label(lines: &[Cow<'_, str>], label: &str) -> Option<String> {
     for (i, line) in lines.iter().enumerate() {
         let Some(rest) = line.strip_prefix(label).and_then(|rest| rest.strip_prefix(':')) else { continue };
@@ -129,25 +129,25 @@ pub fn value_after_label(lines: &[Cow<'_, str>], label: &str) -> Option<String> 
     None
 }
 
-/// What stands above a row, outside all rows, and holds for it: a category above its items belongs to each of them (PIEME).
+/// Headings above a row, outside all rows: a category above its items belongs to each of them (PIEME).
 #[derive(Debug, Default, Clone)]
 pub struct RowHeadings {
-    /// The last text.
+    /// The last text above.
     pub last: Option<String>,
-    /// The element that it stands in: tag and classes.
+    /// Its element: tag and classes.
     pub element: String,
-    /// It stood alone between two rows, as a category does; column titles and advertisements come in company.
+    /// It was the only text between two rows, as a category is; headers and advertisements have several texts.
     pub is_alone: bool,
-    /// The last text of each kind of element (tag and classes): categories and their sub-categories. Of several in one
-    /// gap the second is `td#2`: a category may stand beside column titles.
+    /// The last text of each kind of element (tag and classes): categories and sub-categories. The second of a kind in
+    /// one gap is `td#2`, because a category may be beside column titles.
     pub levels: Vec<(String, String)>,
 }
 
-/// Kinds of headings that are told apart, and texts between two rows that are looked at.
+/// Maximum kinds of headings, and texts examined between two rows.
 const MAX_LEVELS: usize = 6;
 const MAX_TEXTS: usize = 12;
 
-/// Of each row: what stands above it.
+/// The headings above each row.
 pub fn headings(view: &PageView<'_>, rows: &[Span]) -> Vec<Rc<RowHeadings>> {
     let mut above = Rc::new(RowHeadings::default());
     let mut from = rows.first().map_or(0, |first| first.start.saturating_sub(MAX_ABOVE));
@@ -158,7 +158,7 @@ pub fn headings(view: &PageView<'_>, rows: &[Span]) -> Vec<Rc<RowHeadings>> {
         let mut texts: Vec<u32> = between.rev().filter(is_text).take(MAX_TEXTS).collect();
         texts.reverse();
         if !texts.is_empty() {
-            // Above the first row stands the rest of the page, too.
+            // The texts above the first row include the rest of the page.
             let alone = texts.len() == 1 || headings.is_empty();
             let mut next = RowHeadings { is_alone: alone, ..RowHeadings::clone(&above) };
             let mut before: Vec<String> = Vec::new();
@@ -193,7 +193,7 @@ impl RowHeadings {
     }
 }
 
-/// The element that a text stands in.
+/// Tag and classes of a text's element.
 fn element_kind(view: &PageView<'_>, text: u32) -> String {
     let tree = view.tree();
     let parent = tree.parent(view.tokens.list[text as usize].node);

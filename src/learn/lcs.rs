@@ -1,12 +1,12 @@
-//! The longest common subsequence: what two rows, or all rows, have in common, in order.
+//! Longest common subsequence (LCS) of two rows, or of all rows.
 
 use std::ops::Range;
 
-/// So much fits without memory of its own: a row of 512 tokens.
+/// Words kept on the stack: enough for a row of 512 tokens.
 const INLINE_WORDS: usize = 8;
 
-/// Its length alone. Of each place of the first sequence: the places of the second, which has `m`, that are equal to it, a bit
-/// each. A step takes 64 places at once (Hyyrö's way): a bit is set as long as no common subsequence ends there.
+/// The length of the LCS, bit-parallel, 64 positions per step (Hyyrö). `same` yields, for each element of the first
+/// sequence, a bit set of the equal positions of the second, which has length `m`.
 pub fn length<'a>(m: usize, same: impl Iterator<Item = &'a [u64]>) -> usize {
     let words = m.div_ceil(64);
     let (mut few, mut many) = ([u64::MAX; INLINE_WORDS], Vec::new());
@@ -28,7 +28,7 @@ pub fn length<'a>(m: usize, same: impl Iterator<Item = &'a [u64]>) -> usize {
     free.iter().map(|word| word.count_zeros() as usize).sum()
 }
 
-/// Its length for each beginning of the first sequence: one place of it, two places, and so on.
+/// The length of the LCS for each prefix of the first sequence.
 pub fn lengths(n: usize, m: usize, same: impl Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut best = vec![0_usize; m + 1];
     let mut lengths = Vec::with_capacity(n);
@@ -44,12 +44,11 @@ pub fn lengths(n: usize, m: usize, same: impl Fn(usize, usize) -> bool) -> Vec<u
     lengths
 }
 
-/// The places that match, ascending in both, each as early as it can. On ties a place of the second sequence is left out
-/// before one of the first: so the template of Shi's Table II comes out as in the paper, where folding rows in another
-/// way would lose it.
+/// The matched positions, ascending in both sequences, each as early as possible. On ties a position of the second
+/// sequence is skipped before one of the first; only then does folding the rows give the template of Shi's Table II.
 pub fn pairs(n: usize, m: usize, same: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let width = m + 1;
-    // best[i][j] of what begins at i and j, so that the way is walked from the front.
+    // best[i][j] is the LCS of the suffixes from i and j, so that the path is traced from the front.
     let mut best = vec![0_u32; (n + 1) * width];
     for i in (0..n).rev() {
         for j in (0..m).rev() {
@@ -75,13 +74,13 @@ pub fn pairs(n: usize, m: usize, same: impl Fn(usize, usize) -> bool) -> Vec<(us
     pairs
 }
 
-/// What all rows have in common: the first two, then what they share with each further one (Shi figure 9).
+/// The common subsequence of all rows: the LCS of the first two, then folded with each further row (Shi figure 9).
 pub fn common_to_all<T: PartialEq + Clone>(rows: &[&[T]]) -> Vec<T> {
     let Some((first, rest)) = rows.split_first() else { return Vec::new() };
     let mut common = first.to_vec();
     for row in rest {
-        // A row that has all of it changes nothing, and to see that is linear. So there are at most as many searches as
-        // the first row has places, however many rows there are.
+        // A row that contains `common` changes nothing, and this check is linear. So the number of LCS computations is
+        // at most the length of the first row, however many rows there are.
         if !is_subsequence(&common, row) {
             common = pairs(common.len(), row.len(), |i, j| common[i] == row[j])
                 .into_iter()
@@ -92,14 +91,13 @@ pub fn common_to_all<T: PartialEq + Clone>(rows: &[&[T]]) -> Vec<T> {
     common
 }
 
-/// `part` is a subsequence of `row`.
 fn is_subsequence<T: PartialEq>(part: &[T], row: &[T]) -> bool {
     let mut row = row.iter();
     part.iter().all(|it| row.any(|other| other == it))
 }
 
-/// The fields of a row: the stretches before, between and behind the parts of its template (Shi section 3.2). One more
-/// than the template has places; empty where two parts touch.
+/// The fields of a row: the ranges before, between and after the matched template tokens (Shi section 3.2). One more
+/// than the template has tokens; empty between adjacent ones.
 pub fn fields<T: PartialEq>(template: &[T], row: &[T]) -> Vec<Range<usize>> {
     let mut fields = Vec::with_capacity(template.len() + 1);
     let mut from = 0;
@@ -141,7 +139,8 @@ mod tests {
         assert_eq!(table("BD", &TABLE_II), [["A", "E", "F"], ["C", "F", "A"], ["F", "A", "H"]]);
     }
 
-    /// Lerman's way: a sequence grows from the first token on as long as every row has it; the next begins behind it.
+    /// Lerman's method: a sequence grows from the first token as long as every row has it; the next one starts after
+    /// it.
     fn grown_from_the_front(rows: &[&str]) -> String {
         let mut template = String::new();
         let mut rests: Vec<&str> = rows.to_vec();

@@ -1,4 +1,4 @@
-//! The leaves of a row: its texts and the attributes that carry values, each with the way down to it.
+//! The leaves of a row: texts and value attributes, each with its path.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -13,7 +13,7 @@ use crate::page::tokens::{Span, TokenKind, Tokens};
 use crate::page::tree::CollapsedText;
 use crate::page::{NodeId, Tree};
 
-/// Attributes that carry values a person may want; `Text` is the text itself.
+/// Text, or an attribute with a value that a person may want.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeafKind {
@@ -56,31 +56,31 @@ pub(super) const ATTRIBUTES: [LeafKind; 8] = [
     LeafKind::Value,
 ];
 
-/// Leaves of one row beyond this are not read, and it is said ([`Limit`](super::limit::Limit)): aligning is quadratic in them.
-/// The richest row of the corpus has some 150; a table of 300 columns with a link in each has 600.
+/// Maximum leaves of a row; reaching it is reported ([`Limit`](super::limit::Limit)). Alignment is quadratic in the
+/// leaves. The richest row of the corpus has some 150; a table of 300 columns with a link in each has 600.
 pub const MAX_LEAVES: usize = 800;
 
 #[derive(Clone, Debug)]
 pub struct Leaf {
     pub kind: LeafKind,
-    /// Tags from the row down to the element that holds the leaf.
+    /// Tag path from the row to the element of the leaf.
     pub path: PathId,
     /// The same with classes.
     pub class_path: PathId,
     pub value: String,
-    /// The values of the others, where it stands for a list inside the row.
+    /// Further values, if the leaf stands for an inner list.
     pub more_values: Vec<String>,
-    /// Equal values have equal prints.
+    /// Hash of the value.
     pub fingerprint: u64,
-    /// The element that holds it, or the row's parent.
+    /// The element that contains it, or the row's parent.
     pub holder: NodeId,
-    /// The stretch of tokens that a text came from.
+    /// The tokens of a text.
     pub span: Span,
-    /// Asked for at each aligning.
+    /// Cached, because every alignment needs it.
     value_type: OnceCell<u8>,
 }
 
-/// Between the values of a list inside a row, as people write lists.
+/// Separator between the values of an inner list.
 pub const LIST_SEPARATOR: &str = ", ";
 
 impl Leaf {
@@ -101,17 +101,17 @@ impl Leaf {
         }
     }
 
-    /// A rough kind of its value.
+    /// The rough type of its value.
     pub fn value_type(&self) -> u8 {
         *self.value_type.get_or_init(|| value_type(&self.value))
     }
 
-    /// All its values, which it has no longer.
+    /// Moves all values out of the leaf.
     pub fn take_values(&mut self) -> String {
         if self.more_values.is_empty() { std::mem::take(&mut self.value) } else { self.all_values().into_owned() }
     }
 
-    /// All its values.
+    /// All values, joined.
     pub fn all_values(&self) -> Cow<'_, str> {
         if self.more_values.is_empty() {
             return Cow::Borrowed(&self.value);
@@ -130,18 +130,18 @@ pub fn leaves(tokens: &Tokens<'_>, row: Span, paths: &mut PathInterner) -> Vec<L
     first_leaves(tokens, row, paths, MAX_LEAVES)
 }
 
-/// Are leaves of the row left out?
+/// Does the row have more leaves than are read?
 pub fn is_too_wide(tokens: &Tokens<'_>, row: Span) -> bool {
     let length = row.stop.saturating_sub(row.start) as usize;
-    // A tag and its end are two tokens, and have eight values at most.
+    // An element has two tokens and at most eight attribute values.
     length * ATTRIBUTES.len() / 2 > MAX_LEAVES
         && first_leaves(tokens, row, &mut PathInterner::default(), MAX_LEAVES + 1).len() > MAX_LEAVES
 }
 
-/// The first so many of the row's leaves, and what stands in the same element.
+/// The first `most` leaves of the row, and the rest of the last one's element.
 pub fn first_leaves(tokens: &Tokens<'_>, row: Span, paths: &mut PathInterner, most: usize) -> Vec<Leaf> {
     let tree = tokens.tree;
-    // A leaf to three tokens, as a rule. Left to grow, a list of 500,000 short lines has room for four in each.
+    // About one leaf per three tokens. Default growth would reserve four for each of 500,000 short lines.
     let mut leaves = Vec::with_capacity((row.stop.saturating_sub(row.start) as usize / 3).clamp(1, most.clamp(1, 16)));
     let mut way = OpenPath::new(tokens, row);
     let mut i = row.start;
@@ -184,14 +184,14 @@ pub fn fingerprint(value: &str) -> u64 {
     FixedState::default().hash_one(value)
 }
 
-/// The elements of the row that are open, as paths without and with classes.
+/// The path of the open elements, without and with classes.
 pub struct OpenPath {
     open: Vec<(PathId, PathId)>,
     one_root: bool,
 }
 
 impl OpenPath {
-    /// Where a row is one element, its classes say which row it is (first, odd, sold) and not what stands in it.
+    /// If the row is one element, its classes are ignored: they describe the row (first, odd, sold), not its content.
     pub fn new(tokens: &Tokens<'_>, row: Span) -> OpenPath {
         let one_root = tokens.slice(row).first().is_some_and(|first| tokens.span(first.node) == row);
         OpenPath { open: Vec::new(), one_root }
@@ -206,13 +206,14 @@ impl OpenPath {
         self.open.push(paths.below_element(self.current(), tree, node, is_bare));
     }
 
-    /// Lines of a listing may close what they did not open: then nothing is open.
+    /// A line of a listing may close an element that it did not open; then nothing happens.
     pub fn leave(&mut self) {
         self.open.pop();
     }
 }
 
-/// The wanted elements of the row, until there are enough, each with its path and how many with that path came before it.
+/// The wanted elements of the row, until there are enough, each with its path and its ordinal among elements with that
+/// path.
 pub fn elements_in(
     tokens: &Tokens<'_>,
     row: Span,
@@ -245,14 +246,14 @@ pub fn elements_in(
     elements
 }
 
-/// Where a text run that starts at a text token ends: text goes on through bold, italics and the like, but only where plain
-/// text stands beside them (`a <b>b</b> c`); `<b>a</b> <b>b</b>` are two.
+/// End of the text run that starts at a text token. A run continues through inline formatting only if plain text is
+/// beside it: `a <b>b</b> c` is one run, `<b>a</b> <b>b</b>` are two.
 fn run_end(tokens: &Tokens<'_>, start: u32, limit: u32) -> u32 {
     let tree = tokens.tree;
     let mut stop = start + 1;
     let mut depth = 0_i32;
     let mut i = start + 1;
-    // The text the run has reached so far stood at this depth, counted from the start.
+    // Depth of the last text of the run, relative to the start.
     let mut last_depth = 0_i32;
     while i < limit {
         let token = &tokens.list[i as usize];
@@ -278,7 +279,7 @@ fn run_end(tokens: &Tokens<'_>, start: u32, limit: u32) -> u32 {
     balanced(tokens, start, stop, limit)
 }
 
-/// A run that ends inside a bold stretch takes its end tag with it.
+/// Extends a run that ends inside inline formatting by the end tags.
 fn balanced(tokens: &Tokens<'_>, start: u32, mut stop: u32, limit: u32) -> u32 {
     let mut depth = 0_i32;
     for token in &tokens.list[start as usize..stop as usize] {
@@ -299,10 +300,10 @@ pub fn is_inline(tag: &str) -> bool {
     matches!(tag, "b" | "i" | "em" | "strong" | "font" | "mark" | "sup" | "sub" | "u" | "small" | "big" | "wbr" | "tt")
 }
 
-/// Room for blanks between the words of several tokens.
+/// Extra capacity for blanks between the words of several tokens.
 const EXTRA_CAPACITY: usize = 8;
 
-/// The text of a stretch as a browser shows it; line ends and block elements part words.
+/// The text of a span as a browser shows it; line ends and block elements separate words.
 pub fn text(tokens: &Tokens<'_>, span: Span) -> String {
     let mut text = CollapsedText::after(String::with_capacity(tokens.words_len(span) + EXTRA_CAPACITY));
     for (i, token) in (span.start..span.stop).zip(tokens.slice(span)) {
@@ -320,7 +321,7 @@ pub fn text(tokens: &Tokens<'_>, span: Span) -> String {
     text.text
 }
 
-/// As [`text`], without a copy where one token has all of it.
+/// As [`text`], borrowed if one token has the whole text.
 pub fn text_borrowed<'v>(tokens: &'v Tokens<'_>, span: Span) -> Cow<'v, str> {
     let is_text = |&i: &u32| tokens.list[i as usize].kind == TokenKind::Text;
     let mut texts = (span.start..span.stop).filter(is_text);
@@ -331,7 +332,7 @@ pub fn text_borrowed<'v>(tokens: &'v Tokens<'_>, span: Span) -> Cow<'v, str> {
     }
 }
 
-/// Where an attribute stands in [`ATTRIBUTES`].
+/// Index of an attribute in [`ATTRIBUTES`].
 fn attribute_index(name: &str) -> Option<usize> {
     ATTRIBUTES.iter().position(|kind| kind.attribute() == name)
 }
@@ -352,7 +353,7 @@ fn attributes(tree: &Tree, node: NodeId, way: (PathId, PathId), at: u32, leaves:
     for (kind, value) in ATTRIBUTES.into_iter().zip(values) {
         let Some(value) = value else { continue };
         let value = value.trim();
-        // A picture inlined as data says nothing about the record.
+        // An inlined image says nothing about the record.
         if value.is_empty() || value.starts_with("data:") && kind != LeafKind::Value {
             continue;
         }

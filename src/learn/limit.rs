@@ -1,5 +1,5 @@
-//! The bounds that keep learning and reading linear, where they cost a list rows or values. Whoever meets one says so: a run
-//! fails as `limit`, and a command that shows the rows says that they are not all.
+//! Limits that keep learning and extracting linear and may cost a list rows or values. Reaching one is always reported:
+//! a run fails with cause `limit`, and a command that shows rows says that some may be missing.
 
 use std::fmt;
 
@@ -9,45 +9,46 @@ use super::leaf::MAX_LEAVES;
 use super::mixed_formats::MAX_NEIGHBOURS;
 use crate::page::encode::MAX_SYMBOLS;
 
-/// A bound that a list has reached: rows or values of it are missing, or may stand under a wrong column.
+/// A limit that a list reached: rows or values may be missing or in a wrong column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// A record has more than [`MAX_LEAVES`] texts, links and pictures.
+    /// A record has more than [`MAX_LEAVES`] texts, links and images.
     Leaves,
     /// The records have more than [`MAX_COLUMNS`] columns.
     Columns,
-    /// So wide, and every record built in another way, that they cannot all be laid out.
+    /// The records are too wide and too different to align them all within the budget.
     Comparisons,
-    /// Rows that are no elements are looked for in the first [`MAX_SYMBOLS`] tokens.
+    /// Token-based rows are searched in the first [`MAX_SYMBOLS`] tokens only.
     Symbols,
-    /// Elements that might be like an enclosed block: [`MAX_MATCHES`] are compared.
+    /// At most [`MAX_MATCHES`] elements are compared with an enclosed block.
     Matches,
-    /// Elements beside the rows that might be rows of another format: [`MAX_NEIGHBOURS`] are compared.
+    /// At most [`MAX_NEIGHBOURS`] elements beside the rows are tested as rows of another format.
     Neighbours,
 }
 
-/// What a person can do about records that are too wide.
-const NAME_COLUMNS: &str = "name the columns that you want, `--row-css CSS --column NAME=CSS`";
+const NAME_COLUMNS: &str = "name the columns that you want with `--row-css CSS --column NAME=CSS`";
 const SMALLER_PAGES: &str = "ask the site for smaller pages: a filter or a page size in the address";
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Limit::Leaves => write!(f, "a record has more than {MAX_LEAVES} texts, links and pictures; {NAME_COLUMNS}"),
+            Limit::Leaves => write!(f, "a record has more than {MAX_LEAVES} texts, links and images; {NAME_COLUMNS}"),
             Limit::Columns => write!(f, "the list has more than {MAX_COLUMNS} columns; {NAME_COLUMNS}"),
             Limit::Comparisons => {
                 write!(
                     f,
-                    "the records have too many columns, filled differently in each, to tell which is which; {NAME_COLUMNS}"
+                    "the records have too many columns, filled too differently to assign every value to its column; \
+                     {NAME_COLUMNS}"
                 )
             }
             Limit::Symbols => write!(
                 f,
-                "rows that are no elements of the page are looked for in its first {MAX_SYMBOLS} tokens; {SMALLER_PAGES}"
+                "rows that are not elements are searched only in the first {MAX_SYMBOLS} tokens of the page; \
+                 {SMALLER_PAGES}"
             ),
             Limit::Matches => write!(
                 f,
-                "no more than {MAX_MATCHES} elements are compared with the enclosed block; {SMALLER_PAGES}, or choose the \
+                "at most {MAX_MATCHES} elements are compared with the enclosed block; {SMALLER_PAGES}, or choose the \
                  rows with `--row-css CSS`"
             ),
             Limit::Neighbours => write!(

@@ -1,4 +1,4 @@
-//! A list page and detail pages of its records, learned together.
+//! Learns a list page together with detail pages of its records (Lerman et al.).
 
 use super::find::details::{self, Evidence, Segmentation, Solver};
 use super::find::{PageView, RowSet, row_sets};
@@ -15,39 +15,39 @@ use crate::page::Tree;
 /// A detail page that a person gave.
 pub struct DetailPage {
     pub page: Tree,
-    /// The name it was saved under.
+    /// Its file name.
     pub name: String,
 }
 
-/// What list and detail pages say together.
+/// What was learned from list and detail pages.
 pub struct ListAndDetail {
-    /// Lists of the first page, those that go with the detail pages first.
+    /// Lists of the first page; those that agree with the detail pages come first.
     pub candidates: Vec<JoinedCandidate>,
-    /// The detail pages' own template and rows; none where they have nothing of their own.
+    /// Template and rows of the detail pages; `None` if they have no values of their own.
     pub pages: Option<RecordPages>,
 }
 
 pub struct JoinedCandidate {
     pub candidate: Candidate,
-    /// Of each row: its detail page.
+    /// Index of each row's detail page.
     pub details: Vec<Option<usize>>,
     /// The column of the list whose links lead to the detail pages.
     pub link: Option<usize>,
-    /// The columns of list and detail pages together.
+    /// List and detail columns, joined.
     pub table: Table,
 }
 
-/// What it is worth that rows agree with the segmentation of the detail pages: as much as labels (`help.rs`).
+/// Score bonus of rows that agree with the segmentation by detail pages: as much as labels (`help.rs`).
 const AGREEMENT_WEIGHT: f64 = 5.0;
-/// What it costs rows that the segmentation alone has made, for they agree with it by their nature: as matched rows (`help.rs`), and
-/// less where nothing contradicts it.
+/// Score penalty of rows that only the segmentation proposes, since they agree with it by construction: as for matched
+/// rows (`help.rs`), and less if nothing contradicts them.
 const SEGMENTED_PENALTY: f64 = 1.5;
 const EXACT_SEGMENTED_PENALTY: f64 = 0.5;
-/// What it costs them on top when they are no elements, as for other readers of tokens.
+/// Additional penalty if these rows are not elements, as for the other token-based methods.
 const TOKEN_ROWS_PENALTY: f64 = TOKEN_REPEAT_PENALTY;
 
-/// As [`learn_with`], with detail pages of some or all records, in any order. Where a person also said something else, that decides
-/// on the list.
+/// As [`learn_with`], with detail pages of some or all records, in any order. Other help by a person takes precedence
+/// in choosing the list.
 pub fn learn_with_details(
     pages: &[Tree],
     details: &[DetailPage],
@@ -68,7 +68,7 @@ pub fn learn_with_details(
     Ok(ListAndDetail { candidates: candidates.into_iter().map(join).collect(), pages })
 }
 
-/// The lists of the page, those that agree with the detail pages first.
+/// The lists of the page; those that agree with the detail pages come first.
 fn lists(first: &Tree, further: &[Tree], details: &[PageView<'_>], options: &LearnOptions) -> Vec<Candidate> {
     let view = PageView::new(first);
     let further: Vec<PageView<'_>> = further.iter().map(PageView::new).collect();
@@ -88,14 +88,14 @@ fn lists(first: &Tree, further: &[Tree], details: &[PageView<'_>], options: &Lea
     shown.into_iter().map(|it| candidate(&view, it, &further, paths)).collect()
 }
 
-/// By constraints where all of them can hold, by probability where list and detail pages contradict each other: so the paper
-/// concludes.
+/// Segments by constraint satisfaction if all constraints can hold, otherwise by the probabilistic model, as the paper
+/// recommends.
 fn segmentation(evidence: &Evidence) -> Segmentation {
     let exact = details::segment(evidence, Solver::Constraints);
     if exact.is_exact { exact } else { details::segment(evidence, Solver::Probability) }
 }
 
-/// Rows that the page does not offer by itself.
+/// Row sets from the segmentation that the page's finders do not propose.
 fn segmented_row_sets(
     view: &PageView<'_>,
     evidence: &Evidence,
@@ -145,7 +145,7 @@ fn link_columns(candidate: &Candidate) -> Vec<usize> {
     (0..variant.sources.len()).filter(|&i| is_link(&variant.sources[i])).collect()
 }
 
-/// The name of the page's file, and the address that it calls its own.
+/// File name and canonical address of a detail page.
 fn address(detail: &DetailPage) -> DetailAddress {
     let page = &detail.page;
     let says = |tag: &'static str, key: &'static str, word: &'static str, value: &'static str| {

@@ -1,14 +1,14 @@
-//! List and detail pages as one table: whose detail page is whose, which link leads there, and the columns of both.
+//! Merges a list with its detail pages: matches rows with pages, finds the link column, and joins the columns.
 
-mod matching;
 mod links;
+mod matching;
 
 pub use links::{DetailAddress, follow_links, link_column};
 pub use matching::{DetailWords, match_rows};
 
 use crate::model::{Row, Table};
 
-/// The list with the columns of the detail pages behind its own. A row without a detail keeps its own cells.
+/// The list with the columns of the detail pages appended. A row without a detail page keeps its own cells.
 pub fn merge(list: &Table, columns: &[String], details: &[Option<Row>]) -> Table {
     let mut merged = list.clone();
     for name in columns {
@@ -25,7 +25,7 @@ pub fn merge(list: &Table, columns: &[String], details: &[Option<Row>]) -> Table
     merged
 }
 
-/// The name, or, where the list has a column of that name, `detail_name`, `detail_name_2`, …
+/// The name itself; if the list has a column of that name, `detail_name`, `detail_name_2`, …
 fn free_name(taken: &[String], name: &str) -> String {
     let prefixed = format!("detail_{name}");
     let numbered = (2..).map(|i| format!("{prefixed}_{i}"));

@@ -1,5 +1,5 @@
-//! Rows of several formats on one page: where one variant of the template has its rows, what stands between and beside them
-//! may be rows of another.
+//! Rows of several formats on one page: once one variant has its rows, their free siblings are tested as rows of the
+//! other variants.
 
 use std::collections::HashSet;
 
@@ -10,14 +10,14 @@ use super::template::Template;
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-/// What a neighbour must reach to be a row of another format. As for single nodes found by a scan: nothing but the fit
-/// speaks for it.
+/// Minimum quality of a neighbour as a row of another format. As for single nodes found by a scan, the fit is the only
+/// evidence.
 const MIN_QUALITY: f64 = 0.6;
-/// Neighbours that are looked at; where there are more, it is said. A page of strangers may have a hundred thousand.
+/// Maximum neighbours tested; more are reported as a limit. An unrelated page may have a hundred thousand.
 pub const MAX_NEIGHBOURS: usize = 20_000;
 
-/// The rows of the other variants, a fit for each that has some. They overlap no row of the best variant and stand under
-/// the same parents: after a redesign the old format finds nothing there, for its rows would be the new rows themselves.
+/// The fits of the other variants that have rows. Their rows do not overlap rows of the best variant and have the same
+/// parents. After a redesign the old variant therefore finds nothing: its rows would be the new rows themselves.
 pub fn fit_other_variants(template: &Template, view: &PageView<'_>, best: &Fit) -> Vec<Fit> {
     if template.variants.len() < 2 || best.rows.is_empty() {
         return Vec::new();
@@ -36,7 +36,7 @@ pub fn fit_other_variants(template: &Template, view: &PageView<'_>, best: &Fit) 
     found
 }
 
-/// Siblings of the rows that touch none of them, each by itself.
+/// Siblings of the rows that overlap none of them.
 fn free_neighbours(view: &PageView<'_>, best: &Fit) -> Vec<Span> {
     let tree = view.tree();
     let roots = best.rows.iter().map(|row| view.tokens.list[row.span.start as usize].node);
@@ -80,7 +80,7 @@ mod tests {
         found.expect("both blocks are there").remove(0).template
     }
 
-    /// Each row has the text that is expected of it, and there are no more rows.
+    /// Asserts that each row has its expected text, and that there are no further rows.
     fn check(page: &str, expected: &[&str]) {
         let rows = extract(&template(), &Tree::parse(page)).table.rows;
         let has = |(row, text): (&Row, &&str)| row.cells.iter().flatten().any(|cell| cell == text);

@@ -1,51 +1,50 @@
-//! Learning: page → row sets → the five best → templates. Pure: no clock, no files, no network.
+//! PURE: learning: page → row sets → the five best candidates → templates. No clock, no files, no network.
 
-mod center_star;
-pub mod row_rule;
-mod inner_lists;
-mod positions;
-mod outlier_rows;
-pub mod mixed_formats;
-mod signals;
-mod atypical;
-mod superset;
-pub mod edits;
-mod custom_columns;
-mod class_values;
-pub mod find;
-pub mod limit;
-mod lcs;
-mod sections;
-mod features;
-mod rank;
-pub mod leaf;
-mod paths;
-mod profile;
+pub mod adjust;
 pub mod align;
 mod assemble;
-mod layout;
-mod split;
+mod atypical;
+mod center_star;
+mod class_values;
 pub mod columns;
-mod names;
-pub mod template;
-mod notation;
+mod custom_columns;
 mod describe;
-pub mod fit;
-pub mod similarity;
-mod offset;
-mod header;
-pub mod adjust;
+pub mod edits;
 pub mod enclose;
-pub mod label;
+mod features;
+pub mod find;
+pub mod fit;
+mod header;
 pub mod help;
+mod inner_lists;
+pub mod label;
+mod layout;
+mod lcs;
+pub mod leaf;
+pub mod limit;
+pub mod list_and_detail;
+pub mod merge;
+pub mod mixed_formats;
+mod names;
+mod notation;
+mod offset;
+mod outlier_rows;
+mod paths;
+mod positions;
+mod profile;
+mod rank;
 pub mod record_page;
 pub mod repair;
-pub mod merge;
-pub mod list_and_detail;
+pub mod row_rule;
+mod sections;
+mod signals;
+pub mod similarity;
+mod split;
+mod superset;
+pub mod template;
 
 use foldhash::HashMap;
 
-use self::row_rule::RowRule;
 use align::align;
 use columns::{AlignedRow, Columns, Filler};
 use features::sample;
@@ -56,6 +55,7 @@ use limit::Limit;
 pub use list_and_detail::{DetailPage, ListAndDetail, learn_with_details};
 use paths::PathInterner;
 use rank::RankedRowSet;
+use row_rule::RowRule;
 pub use template::Template;
 
 use crate::model::{Row, Table};
@@ -65,10 +65,10 @@ use crate::page::tokens::Span;
 
 #[derive(Clone, Debug)]
 pub struct LearnOptions {
-    /// Candidates to return at most.
+    /// Maximum number of candidates.
     pub top: usize,
     pub method: Method,
-    /// A person's word on how many records there are: candidates with another count come after those with it.
+    /// The number of records, as a person said it: candidates with another count are ranked after those with it.
     pub rows: Option<usize>,
 }
 
@@ -78,29 +78,29 @@ impl Default for LearnOptions {
     }
 }
 
-/// Which teachers may propose rows.
+/// The methods that may propose rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     #[default]
     Auto,
-    /// One sibling a record, nothing else.
+    /// Sibling elements only, one per record.
     Siblings,
-    /// Shi et al.: what comes back N times, in the paper's order.
+    /// Shi et al.: token sequences that occur N times, in the paper's order.
     Cycles,
-    /// IEPAD: tag patterns that come back evenly, fittest first.
+    /// IEPAD: tag patterns that occur at regular distances, best first.
     Repeats,
 }
 
-/// One guess at the list: its template, and the rows of the first page, hidden columns included.
+/// One proposed list: its template and the rows of the first page, hidden columns included.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     pub method: &'static str,
     pub score: f64,
     pub template: Template,
     pub table: Table,
-    /// Where each row of the table stands on the page.
+    /// The token span of each row on the page.
     pub row_spans: Vec<Span>,
-    /// Rows or values are missing for it, or may be wrong.
+    /// The limit that was reached: rows or values may be missing or wrong.
     pub limit: Option<Limit>,
 }
 
@@ -113,17 +113,18 @@ pub fn learn(pages: &[Tree], options: &LearnOptions) -> Vec<Candidate> {
     shown_row_sets(&view, options).into_iter().map(|it| candidate(&view, it, &further, paths)).collect()
 }
 
-/// The list that a run takes while nobody is looking.
+/// The list that a run learns without a person.
 pub struct UnattendedList {
-    /// The likeliest list, where it is plausible.
+    /// The template of the best candidate, if it is plausible.
     pub template: Option<Template>,
-    /// It is far enough ahead of the second to be published provisionally, before a person has said yes.
+    /// The score is far enough ahead of the second to publish provisionally, before a person has confirmed it.
     pub clearly_ahead: bool,
-    /// Rows or values are missing for it, or may be wrong.
+    /// The limit that was reached: rows or values may be missing or wrong.
     pub limit: Option<Limit>,
 }
 
-/// As [`learn`], of the first candidate only, and without its rows: a page of 100,000 of them need not hold each five times.
+/// As [`learn`], for the first candidate only and without its rows: a page of 100,000 rows is not held in memory five
+/// times.
 pub fn learn_unattended(page: &Tree) -> UnattendedList {
     let view = PageView::new(page);
     let mut shown = shown_row_sets(&view, &LearnOptions::default());
@@ -140,27 +141,29 @@ pub fn learn_unattended(page: &Tree) -> UnattendedList {
     UnattendedList { template: Some(template), clearly_ahead, limit: view.take_limit() }
 }
 
-/// Of 357 pages with a known list (corpus and its further pages, drift series, other sites) the first candidate is right on
-/// 317; with a lead of 0.7 on 111 of 117, with 1.0 on 89 of 90. The second is mostly another cut of the same list.
+/// Minimum score lead of a list that is published provisionally. On 357 pages with a known list (corpus and its further
+/// pages, drift series, other sites) the first candidate is right on 317; with a lead of 0.7 on 111 of 117, with 1.0 on
+/// 89 of 90. The second is mostly another cut of the same list.
 const CLEAR_LEAD: f64 = 1.0;
 
-/// Some list stands on the page, whatever it looks like.
+/// Does the page have any plausible list?
 pub fn has_list(page: &Tree) -> bool {
     rank_tree_row_sets(&PageView::new(page), Method::Auto).first().is_some_and(|it| it.score >= PLAUSIBLE_SCORE)
 }
 
-/// Good enough to be taken for a list while nobody is looking. A person is shown weaker ones too.
+/// Is the candidate good enough to be used without a person? A person is shown weaker ones too.
 pub fn is_plausible(candidate: &Candidate) -> bool {
     candidate.template.variants.iter().all(|it| is_plausible_at(candidate.score, it.finder))
 }
 
 fn is_plausible_at(score: f64, finder: Finder) -> bool {
-    // The readers of tokens find repeats in random bytes too.
+    // The token-based methods find repeats in random bytes too.
     score >= PLAUSIBLE_SCORE && !matches!(finder, Finder::Cycles | Finder::Repeats)
 }
 
-/// On those pages the right first candidates score -2.5 and better; two-row accidents on detail pages come to -5 and below,
-/// and what is left on pages whose list has gone to anything from -9 to -1.2: no score parts it from lists.
+/// Minimum score of a plausible list. On the pages of [`CLEAR_LEAD`] the right first candidates score -2.5 and better.
+/// Accidental two-row lists on detail pages score -5 and below. Pages that have lost their list score from -9 to -1.2,
+/// so no threshold separates them from lists.
 const PLAUSIBLE_SCORE: f64 = -3.2;
 
 /// The row sets that would be shown, for `pieme explain`.
@@ -184,12 +187,12 @@ fn shown_row_sets(view: &PageView<'_>, options: &LearnOptions) -> Vec<RankedRowS
         Method::Repeats => rank::measure_all(view, find::repeats::find(view)),
     };
     if let Some(wanted) = options.rows {
-        // Stable: within both halves the better score stays first.
+        // The sort is stable: both halves stay ordered by score.
         ranked.sort_by_key(|it| it.set.rows.len().abs_diff(wanted) > 0);
     }
     match options.method {
         Method::Auto | Method::Siblings => rank::select_candidates(&view.tokens, ranked, options.top),
-        // What the paper would show, in its order; our score is only measured.
+        // The paper's own order; our score is only reported.
         Method::Cycles | Method::Repeats => ranked.into_iter().take(options.top).collect(),
     }
 }
@@ -205,7 +208,7 @@ fn rank_tree_row_sets(view: &PageView<'_>, method: Method) -> Vec<RankedRowSet> 
 /// Penalty for token repeats: rotated rows score nearly as well as right ones (docs/design/learning.md 1, 2.3).
 const TOKEN_REPEAT_PENALTY: f64 = 1.5;
 
-/// Where the tree offers nothing plausible, rows that are no elements are better than none.
+/// Adds token-based row sets if the tree-based ones contain no plausible list.
 fn with_token_row_sets(view: &PageView<'_>, mut ranked: Vec<RankedRowSet>) -> Vec<RankedRowSet> {
     if ranked.first().is_some_and(|it| it.score >= PLAUSIBLE_SCORE) {
         return ranked;
@@ -220,7 +223,7 @@ fn with_token_row_sets(view: &PageView<'_>, mut ranked: Vec<RankedRowSet>) -> Ve
     ranked
 }
 
-/// The lists of a page share their ways down: each is numbered once only.
+/// The candidates of a page share one path interner.
 fn candidate(
     view: &PageView<'_>,
     ranked: RankedRowSet,
@@ -230,7 +233,7 @@ fn candidate(
     candidate_with_rule(None, view, ranked, further, paths)
 }
 
-/// As [`candidate`], of rows that are found on further pages by a person's rule.
+/// As [`candidate`], with a person's rule that finds the rows on further pages.
 fn candidate_with_rule(
     rule: Option<RowRule>,
     view: &PageView<'_>,
@@ -238,7 +241,7 @@ fn candidate_with_rule(
     further: &[PageView<'_>],
     paths: &mut PathInterner,
 ) -> Candidate {
-    // What the list before has met is not this one's.
+    // Discards a limit reached by the previous candidate.
     view.take_limit();
     let (mut template, table) = teach_with_paths(view, &ranked.set, paths);
     let limit = view.take_limit().or(symbol_limit(view, &ranked.set));
@@ -248,17 +251,17 @@ fn candidate_with_rule(
     Candidate { method: finder.name(), score: ranked.score, template, table, row_spans: places, limit }
 }
 
-/// Rows that are no elements may go on where the finders no longer look.
+/// Token-based rows may continue beyond the symbols that the finders read.
 fn symbol_limit(view: &PageView<'_>, set: &RowSet) -> Option<Limit> {
     (set.finder.is_token_based() && view.tokens.list.len() > MAX_SYMBOLS).then_some(Limit::Symbols)
 }
 
-/// Rows into a template, and under all of its columns: the one way every teacher takes.
+/// Turns a row set into a template and a table of all its columns. Every method of supervision uses this function.
 pub fn teach(view: &PageView<'_>, set: &RowSet) -> (Template, Table) {
     teach_with_paths(view, set, &mut PathInterner::default())
 }
 
-/// As [`teach`], with ways down that other lists of the page may have numbered already.
+/// As [`teach`], with a path interner shared by other lists of the page.
 fn teach_with_paths(view: &PageView<'_>, set: &RowSet, paths: &mut PathInterner) -> (Template, Table) {
     let LearnedRows { template, rows, filled_cells: mut made } = learn_rows(view, set, paths);
     let filler = Filler::new(&template.variants[0].sources, paths);
@@ -268,7 +271,7 @@ fn teach_with_paths(view: &PageView<'_>, set: &RowSet, paths: &mut PathInterner)
     (template, table)
 }
 
-/// What rows teach: their template, the rows laid out in its slots, and the cells of some that are filled already.
+/// What was learned from rows: the template, the aligned rows, and the cells of sampled rows, by row index.
 struct LearnedRows {
     template: Template,
     rows: Vec<AlignedRow>,
@@ -308,7 +311,7 @@ fn learn_rows(view: &PageView<'_>, set: &RowSet, paths: &mut PathInterner) -> Le
     LearnedRows { template, rows, filled_cells: made }
 }
 
-/// Counts the rows of a further page into the slots, so that presence and values rest on more than one page.
+/// Adds the rows of a further page to the slots' counts, so that presence and values rest on more than one page.
 fn count_further_page(mut template: Template, view: &PageView<'_>) -> Template {
     let Some(fit) = fit::fit(&template, view) else { return template };
     let variant = &mut template.variants[fit.variant];
@@ -330,7 +333,7 @@ fn count_further_page(mut template: Template, view: &PageView<'_>) -> Template {
     template
 }
 
-/// The rows under these columns of the template. Their values may be taken out of them.
+/// The table of the rows under these columns of the template. May move values out of the rows.
 pub fn table(
     view: &PageView<'_>,
     template: &Template,

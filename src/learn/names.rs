@@ -1,38 +1,38 @@
-//! Names for columns, guessed from what the page says about them (DeLa): what the mark-up calls a value, the title of its
-//! table column, the label beside it, structured data and forms that hold the same values, and last the values' own shape.
+//! Guesses column names from the page (as DeLa does): names in the markup, the table header, the label beside a value,
+//! structured data and forms with the same values, and finally the form of the values.
 //!
-//! A guess is only ever a first proposal: a person's names, and names carried over, come before it.
+//! A guess is only a first proposal: names given by a person, and names carried over, take precedence.
 
+mod shapes;
 mod structured_data;
 mod titles;
-mod shapes;
 mod words;
 
 use std::collections::{HashMap, HashSet};
 
-pub use self::structured_data::StructuredData;
 use super::columns::{AlignedRow, Recipe};
 use super::features::sample;
 use super::find::PageView;
 use super::leaf::{Leaf, LeafKind};
 use super::template::{ColumnSource, Variant};
 use crate::page::{NodeId, Tree};
+pub use structured_data::StructuredData;
 use titles::Titles;
 use words::ClassHint;
 
-/// A name must be said of this share of the rows that are looked at.
+/// Minimum share of the sampled rows that must agree on a name.
 const MIN_AGREEMENT: f64 = 0.6;
-/// Rows that are looked at: the mark-up of further ones says the same.
+/// Maximum number of rows that are sampled; the markup of further rows says the same.
 const MAX_SAMPLED_ROWS: usize = 12;
-/// Elements above a value that may name it.
+/// Maximum number of enclosing elements that may name a value.
 const MAX_ABOVE: usize = 4;
 
-/// A name for every column of the variant, no two alike. Columns that nothing is known of are numbered.
+/// A unique name for every column of the variant. Columns without any hint are numbered.
 pub fn guess(view: &PageView<'_>, variant: &Variant, rows: &[AlignedRow], hidden: &[bool]) -> Vec<String> {
     let namer = Namer::new(view, variant, rows);
     let mut names = UniqueNames::default();
     let mut guessed: Vec<Option<String>> = vec![None; variant.sources.len()];
-    // Columns that are shown choose first.
+    // Shown columns choose first.
     for wanted in [false, true] {
         for (i, source) in variant.sources.iter().enumerate().filter(|&(i, _)| hidden[i] == wanted) {
             let name = source.as_ref().and_then(|source| namer.name(source));
@@ -42,7 +42,7 @@ pub fn guess(view: &PageView<'_>, variant: &Variant, rows: &[AlignedRow], hidden
     guessed.into_iter().map(|name| name.expect("every column is shown or hidden")).collect()
 }
 
-/// Names that are taken, in lower case: a database does not tell `Price` from `price`.
+/// Names that are taken, in lower case: databases do not distinguish `Price` from `price`.
 #[derive(Default)]
 pub struct UniqueNames {
     taken: HashSet<String>,
@@ -66,11 +66,11 @@ struct Namer<'a, 't> {
     tree: &'t Tree,
     variant: &'a Variant,
     rows: Vec<&'a AlignedRow>,
-    /// The element of each row, where a row is one.
+    /// The root element of each row, if the row is one element.
     roots: Vec<Option<NodeId>>,
     titles: Option<Titles>,
     view: &'a PageView<'t>,
-    /// No HTML: the elements are named after what is in them.
+    /// True for documents other than HTML, whose elements are named after their contents.
     has_semantic_tags: bool,
 }
 
@@ -143,7 +143,7 @@ impl<'a, 't> Namer<'a, 't> {
         let said =
             self.majority_name(slot, |leaf, _| self.tree.attribute(leaf.holder, "itemprop").and_then(words::clean_key));
         match (said, kind) {
-            // The time or the number as a machine reads it is what the mark-up calls it.
+            // For machine-readable values the name in the markup is used without a suffix.
             (Some(said), LeafKind::Datetime | LeafKind::Content | LeafKind::Value) => said,
             (Some(said), _) if said == "url" || said == plain => plain.to_owned(),
             (Some(said), _) => format!("{said}_{plain}"),
@@ -151,8 +151,8 @@ impl<'a, 't> Namer<'a, 't> {
         }
     }
 
-    /// What the mark-up says in so many words: `itemprop`, the `data-label` of a table that folds on a phone, or, in a
-    /// document whose elements are named after their contents, the element itself.
+    /// An explicit name in the markup: `itemprop`, the `data-label` of a responsive table, or, in a document whose
+    /// elements are named after their contents, the element itself.
     fn markup_name(&self, slot: usize) -> Option<String> {
         self.majority_name(slot, |leaf, root| {
             self.enclosing_elements(leaf, root).find_map(|node| {
@@ -164,13 +164,13 @@ impl<'a, 't> Namer<'a, 't> {
         })
     }
 
-    /// The title of the table column that the value stands in.
+    /// The header of the value's table column.
     fn column_title(&self, slot: usize) -> Option<String> {
         let titles = self.titles.as_ref()?;
         self.majority_name(slot, |leaf, root| titles.over(self.tree, root?, leaf.holder).and_then(words::clean))
     }
 
-    /// The constant text right before the value, where it reads like a label.
+    /// The constant text directly before the value, if it is a label.
     fn label_name(&self, slot: usize) -> Option<String> {
         let (label, own) = (self.variant.slots.get(slot.checked_sub(1)?)?, &self.variant.slots[slot]);
         if label.kind != LeafKind::Text || own.constant().is_some() {
@@ -191,7 +191,7 @@ impl<'a, 't> Namer<'a, 't> {
         })
     }
 
-    /// Stands in a heading, or is the text of the row's first link.
+    /// Whether the slot is in a heading, or is the text of the row's first link.
     fn is_title(&self, slot: usize) -> bool {
         let slots = &self.variant.slots;
         let is_in = |slot: usize, tags: &[&str]| {
@@ -202,7 +202,7 @@ impl<'a, 't> Namer<'a, 't> {
             || is_in(slot, &["a"]) && !(0..slot).any(|before| is_in(before, &["a"]))
     }
 
-    /// The value's own element and those around it, inside the row and nearest first.
+    /// The value's element and its ancestors inside the row, nearest first.
     fn enclosing_elements(&self, leaf: &Leaf, root: Option<NodeId>) -> impl Iterator<Item = NodeId> {
         let around = std::iter::once(leaf.holder).chain(self.tree.ancestors(leaf.holder));
         around.take_while(move |&node| root.is_some_and(|root| node > root)).take(MAX_ABOVE)
@@ -213,7 +213,7 @@ impl<'a, 't> Namer<'a, 't> {
         self.rows.iter().filter_map(value).collect()
     }
 
-    /// The name that most rows agree on.
+    /// The name that most sampled rows agree on.
     fn majority_name(&self, slot: usize, say: impl Fn(&Leaf, Option<NodeId>) -> Option<String>) -> Option<String> {
         let mut counts: Vec<(String, usize)> = Vec::new();
         let mut all = 0;
@@ -231,7 +231,7 @@ impl<'a, 't> Namer<'a, 't> {
     }
 }
 
-/// Attributes in which authors name what stands in an element.
+/// Attributes in which authors name the contents of an element.
 const NAMING_ATTRIBUTES: [&str; 6] = ["itemprop", "data-label", "data-title", "data-th", "data-field", "data-column"];
 
 #[cfg(test)]

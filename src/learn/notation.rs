@@ -1,15 +1,15 @@
-//! A template as a person reads it: `<li><a href={link}>{name}</a>[<b>{badge}</b>](<i>{tag}</i>)+</li>`. Square brackets: in
-//! some rows only; `( )+`: once or more; `( | )`: one of these.
+//! Prints a template in readable notation: `<li><a href={link}>{name}</a>[<b>{badge}</b>](<i>{tag}</i>)+</li>`. `[ ]`
+//! is optional, `( )+` repeats, `( | )` is a choice.
 
 use std::fmt;
 
 use super::template::{RowPart, Template, TemplateElement, Variant};
 
-/// Longer fixed texts are cut.
+/// Maximum characters printed of a constant text.
 const MAX_TEXT: usize = 40;
 
 impl fmt::Display for Template {
-    /// One line a variant.
+    /// One line per variant.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, variant) in self.variants.iter().enumerate() {
             if i > 0 {

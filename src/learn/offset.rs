@@ -1,7 +1,7 @@
-//! Rows that a row template finds on a page, wherever they stand, and which of two that interfere stays (Shi section 4).
+//! Finds the rows of a token-based template anywhere on a page, and resolves overlaps between them (Shi section 4).
 //!
-//! A template learned from repeats in the tokens has no element of its own to look for. Its tokens come back in the page
-//! in their order, and at about their distances: how far from them is the offset.
+//! Such a template has no element to search for. Its tokens occur in the page in order and at similar distances; the
+//! offset measures the difference of the distances.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::similarity::{THRESHOLD, TemplateToken, flatten, matches};
 use super::template::Variant;
 use crate::page::tokens::{Span, Tokens};
 
-/// A row may be longer than its template, by optional parts and long fields, up to so many times.
+/// Maximum length of a row in template lengths; optional parts and long fields make it longer.
 const MAX_STRETCH: usize = 2;
-/// Tokens of a template that are compared (as in `similarity`).
+/// Maximum tokens compared of a template (as in `similarity`).
 const MAX_TOKENS: usize = 400;
-/// Cells of all comparisons on one page: some 100 ms. Starts beyond it are not tried, and it is said.
+/// Maximum cells of all LCS tables on one page, some 100 ms. Starts beyond it are not tried and reported as a limit.
 const MAX_CELLS: usize = 40_000_000;
 
 /// The offset of a row to its template: over the matched tokens (place in the template, place in the row) the sum of
@@ -29,12 +29,12 @@ pub fn offset(pairs: &[(usize, usize)], template_length: usize) -> f64 {
     pairs.iter().map(shift).sum()
 }
 
-/// Of rows that interfere by holding the same part of the page, those with the larger offset go. In page order.
+/// Of overlapping rows, drops those with the larger offset. The result is in page order.
 pub fn resolve_overlaps(mut rows: Vec<(Span, f64)>) -> Vec<Span> {
     rows.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     let mut kept: BTreeMap<u32, Span> = BTreeMap::new();
     for (row, _) in rows {
-        // Kept rows do not overlap, so the last one that starts before this one's end is the only one in question.
+        // Kept rows do not overlap, so only the last one that starts before this row's end can overlap it.
         if kept.range(..row.stop).next_back().is_none_or(|(_, before)| before.stop <= row.start) {
             kept.insert(row.start, row);
         }
@@ -42,7 +42,7 @@ pub fn resolve_overlaps(mut rows: Vec<(Span, f64)>) -> Vec<Span> {
     kept.into_values().collect()
 }
 
-/// The stretches of the page that hold at least 0.7 of the template's tokens in order, interfering ones settled.
+/// The spans of the page with at least 0.7 of the template's tokens in order, without overlaps.
 pub fn matching_rows(view: &PageView<'_>, variant: &Variant) -> Vec<Span> {
     let tokens = &view.tokens;
     let mut template = Vec::new();
@@ -63,14 +63,14 @@ pub fn matching_rows(view: &PageView<'_>, variant: &Variant) -> Vec<Span> {
     resolve_overlaps(rows)
 }
 
-/// The row that starts here, and its offset. It ends where most of what it holds is the template: the harmonic mean of the
-/// shares that template and row have in common is highest.
+/// The row that starts here, and its offset. It ends where the F-measure of the tokens shared by template and row is
+/// highest.
 fn row_at(tokens: &Tokens<'_>, template: &[TemplateToken<'_>], start: usize, window: usize) -> Option<(Span, f64)> {
     let page = &tokens.list[start..tokens.list.len().min(start + window)];
     let same = |i: usize, j: usize| matches(tokens, &template[j], page[i].kind, page[i].node);
     let common = lcs::lengths(page.len(), template.len(), same);
     let shared = |&i: &usize| 2.0 * common[i] as f64 / (template.len() + i + 1) as f64;
-    // Of equals the shortest.
+    // On ties the shortest.
     let last = (0..page.len()).rev().max_by(|a, b| shared(a).total_cmp(&shared(b)))?;
     if (common[last] as f64) < THRESHOLD * template.len() as f64 {
         return None;

@@ -1,4 +1,4 @@
-//! Rows that are no records though they stand among them: titles, pagers, totals.
+//! Finds outlier rows among records: titles, pagers, totals.
 
 use std::collections::HashMap;
 
@@ -6,18 +6,18 @@ use super::atypical::{atypical_rows, row_root, unrelated_rows};
 use super::find::PageView;
 use crate::page::tokens::{Span, TokenKind};
 
-/// A row that shares no more than this with the others' core is no record, where the others are records.
+/// Maximum similarity with the rows' core for a row to be an outlier.
 const MAX_OUTLIER_SAMENESS: f64 = 0.1;
 
-/// A repeated row (a pager above and below, column titles in each section) is odd when it shares no more than this part of
-/// what the rows share on average; records that stand there twice look like records.
+/// Maximum similarity of a repeated row (a pager above and below, titles in each section), relative to the mean, for it
+/// to be an outlier. A repeated record is as similar as the other records.
 const MAX_REPEATED_SAMENESS: f64 = 0.6;
 
-/// Table rows are compared by their number of cells where so many have the same.
+/// Minimum share of table rows with the same number of cells, for the others to be outliers.
 const SAME_CELLS_SHARE: f64 = 0.75;
 
-/// Of each row: it is no record. `sameness` says how much each shares with the rows' core. What has the classes of a record
-/// and shows what records show is a special one, however little else it shares.
+/// For each row: is it an outlier? `sameness` is its similarity with the rows' core. A row with the classes and
+/// contents of a record is an atypical record, however low its similarity.
 pub fn find_outliers(view: &PageView<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
     let mean = sameness.iter().sum::<f64>() / sameness.len().max(1) as f64;
     let prints: Vec<u64> = rows.iter().map(|&row| row_fingerprint(view, row)).collect();
@@ -42,8 +42,8 @@ fn row_fingerprint(view: &PageView<'_>, row: Span) -> u64 {
     prints.fold(0, |all, print| all.rotate_left(7) ^ print)
 }
 
-/// Table rows with fewer cells than nearly all others (a month over its cases, a pager, a total), with titles for cells, or
-/// that say they are the total.
+/// Table rows with fewer cells than nearly all others (a month above its cases, a pager, a total), header rows, and
+/// totals.
 fn table_outliers(view: &PageView<'_>, rows: &[Span]) -> Vec<bool> {
     let tree = view.tree();
     let cells: Vec<Option<(usize, usize)>> = rows.iter().map(|&row| cells(view, row)).collect();
@@ -66,7 +66,7 @@ fn table_outliers(view: &PageView<'_>, rows: &[Span]) -> Vec<bool> {
     cells.iter().enumerate().map(of_row).collect()
 }
 
-/// Data and title cells of a row that is one `<tr>`.
+/// Number of data and header cells of a row that is one `<tr>`.
 fn cells(view: &PageView<'_>, row: Span) -> Option<(usize, usize)> {
     let tree = view.tree();
     let node = row_root(view, row);
@@ -77,7 +77,7 @@ fn cells(view: &PageView<'_>, row: Span) -> Option<(usize, usize)> {
     Some((count("td"), count("th")))
 }
 
-/// What the last row of a table of figures begins with when it sums them up.
+/// First words of a total row, in several languages.
 const TOTAL_WORDS: [&str; 9] = ["total", "gesamt", "summe", "insgesamt", "итого", "всего", "totaal", "razem", "celkem"];
 
 fn is_total(view: &PageView<'_>, row: Span) -> bool {
@@ -92,7 +92,7 @@ mod tests {
     use crate::learn::features::{Meter, PathPrecision};
     use crate::page::Tree;
 
-    /// First words of the rows that are odd among all elements of the tag.
+    /// First words of the outliers among all elements of the tag.
     fn check(html: &str, tag: &str, expected: &[&str]) {
         let tree = Tree::parse(html);
         let view = PageView::new(&tree);

@@ -1,19 +1,19 @@
-//! Ways down from a row to its leaves, as numbers: each is kept once, and compared with others by the steps that they share.
+//! Interned paths from a row to its leaves: each path is stored once, as a number, and compared by common steps.
 
 use foldhash::{HashMap, HashMapExt};
 
 use super::leaf::{fingerprint, is_inline};
 use crate::page::{Name, NodeId, Tree};
 
-/// What two paths share without their spans counts this much of what they share as written.
+/// Weight of the overlap without inline formatting, relative to the overlap as written.
 const PLAIN_OVERLAP_WEIGHT: f64 = 0.9;
 
-/// A step that says how something looks, not what it is.
+/// A step that only formats: `span`, `b` and the like.
 fn is_presentational(step: &str) -> bool {
     step == "span" || is_inline(step)
 }
 
-/// Tag and classes; a class with a digit in it is as a rule made for one element.
+/// Tag and classes; without classes that contain a digit, which are usually generated.
 pub fn class_step(tree: &Tree, node: NodeId) -> String {
     let mut step = tree.tag(node).to_owned();
     for class in tree.classes(node).filter(|class| !class.bytes().any(|b| b.is_ascii_digit())) {
@@ -23,7 +23,7 @@ pub fn class_step(tree: &Tree, node: NodeId) -> String {
     step
 }
 
-/// A way down from the row, as a number.
+/// A path from the row, as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PathId(u32);
 
@@ -32,21 +32,21 @@ impl PathId {
     pub const TOP: PathId = PathId(0);
 }
 
-/// Ways down, each kept once.
+/// The interned paths.
 #[derive(Debug)]
 pub struct PathInterner {
     steps: HashMap<String, u32>,
-    /// Of each class attribute: the steps of the elements that had it, by their tags.
+    /// Steps by class attribute: pairs of tag and step.
     class_steps: HashMap<String, Vec<(u32, u32)>>,
     names: Vec<String>,
     ids: HashMap<(PathId, u32), PathId>,
-    /// The ways below two others to an element, by its name and the print of its class attribute: rows are built alike.
+    /// Cache of child paths, by parent paths, element name and hash of the class attribute: rows have equal structure.
     element_paths: HashMap<(PathId, PathId, Name, u64), (PathId, PathId)>,
-    /// Of each path: the path above and the last step.
+    /// Parent and last step of each path.
     list: Vec<(PathId, u32)>,
-    /// Of each path: its steps.
+    /// Number of steps of each path.
     lengths: Vec<u32>,
-    /// Of each path: itself without steps that only dress up what they hold.
+    /// Each path without formatting steps.
     plain: Vec<PathId>,
 }
 
@@ -75,8 +75,7 @@ impl PathInterner {
         self.below_step(above, step)
     }
 
-    /// The ways to an element without and with its classes, from those to its parent. Where it is bare its classes do not
-    /// count.
+    /// The paths to an element without and with classes, from those to its parent. `is_bare`: its classes are ignored.
     pub(super) fn below_element(
         &mut self,
         (path, class_path): (PathId, PathId),
@@ -107,7 +106,7 @@ impl PathInterner {
         id
     }
 
-    /// The step of an element with its classes: written out for the first of its look only.
+    /// The step of an element with its classes; its text is built only for the first element with this class attribute.
     fn class_step_id(&mut self, tree: &Tree, node: NodeId, tag: u32) -> u32 {
         let class = tree.class(node).unwrap_or("");
         let known = self.class_steps.get(class).and_then(|steps| steps.iter().find(|(it, _)| *it == tag));
@@ -134,7 +133,7 @@ impl PathInterner {
         id
     }
 
-    /// The path without bold, spans and the like.
+    /// The path without formatting steps.
     fn plain(&self, path: PathId) -> PathId {
         self.plain[path.0 as usize]
     }
@@ -152,7 +151,7 @@ impl PathInterner {
         self.numbers(path).len()
     }
 
-    /// The last step, or nothing at the top.
+    /// The last step; empty at the top.
     pub fn last(&self, path: PathId) -> &str {
         self.steps(path).pop().unwrap_or_default()
     }
@@ -165,21 +164,21 @@ impl PathInterner {
         self.steps(path).join("/")
     }
 
-    /// Do both end in the same element, with classes that tell it from others?
+    /// Do both end in the same tag and classes? Without classes the answer is no.
     pub fn ends_alike(&self, a: PathId, b: PathId) -> bool {
         let last = |path: PathId| self.list[path.0 as usize].1;
         a != PathId::TOP && b != PathId::TOP && last(a) == last(b) && self.names[last(a) as usize].contains('.')
     }
 
-    /// What two paths could share at most, by their lengths alone.
+    /// Upper bound of [`PathInterner::overlap`], by the lengths alone.
     pub fn most_overlap(&self, a: PathId, b: PathId) -> f64 {
         let most = |a: u32, b: u32| f64::from(a.min(b)) / f64::from(a.max(b).max(1));
         let plain = most(self.length(self.plain(a)), self.length(self.plain(b)));
         most(self.length(a), self.length(b)).max(PLAIN_OVERLAP_WEIGHT * plain)
     }
 
-    /// Shared steps at both ends, over the longer path's length. An editor's spans come and go: what the paths share without
-    /// them counts nearly as much.
+    /// Common steps at both ends, relative to the longer path. Editors add and remove spans: the overlap without
+    /// formatting counts nearly as much.
     pub fn overlap(&self, a: PathId, b: PathId) -> f64 {
         let (plain_a, plain_b) = (self.plain(a), self.plain(b));
         let as_written = self.overlap_of(a, b);
@@ -201,7 +200,7 @@ impl PathInterner {
         while y != PathId::TOP && self.list[x.0 as usize].1 == self.list[y.0 as usize].1 {
             (x, y, suffix) = (up(x), up(y), suffix + 1);
         }
-        // The shorter is all of the longer's end: no step counts twice, so its start adds nothing.
+        // The shorter path is a suffix of the longer: no step counts twice, so the prefix adds nothing.
         if suffix == shorter {
             return f64::from(shorter) / f64::from(longer);
         }
@@ -213,7 +212,7 @@ impl PathInterner {
         f64::from((prefix + suffix).min(shorter)) / f64::from(longer)
     }
 
-    /// Steps of a path.
+    /// Number of steps of a path.
     fn length(&self, path: PathId) -> u32 {
         self.lengths[path.0 as usize]
     }

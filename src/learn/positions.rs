@@ -1,8 +1,8 @@
-//! Whether the values of a row still stand where they stood.
+//! Detects moved values: slots that are distinguished only by their order.
 //!
-//! Cells of one path are told apart by their order alone: `<td>Adair<td>3<td>1`. A site that puts one more before them moves
-//! every value into the wrong column, and no tag of the template is missing. So of such slots it is kept how many elements a
-//! row has at their path, where all rows have as many; empty ones count.
+//! Cells with one path are distinguished only by order: `<td>Adair<td>3<td>1`. If the site inserts a cell before them,
+//! every value moves into the wrong column, and no tag of the template is missing. For such slots the template stores
+//! how many elements a row has at the path, empty ones included, if all rows have the same number.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -13,13 +13,13 @@ use super::paths::{PathId, PathInterner};
 use super::template::{SiblingCounts, Slot};
 use crate::page::tokens::{Span, TokenKind, Tokens};
 
-/// A number of cells that this share of the rows has is that of all: a heading in a table is one cell over its whole width.
+/// Minimum share of rows with the same number of cells; a heading row in a table is one cell over the whole width.
 const MIN_SAME_COUNT_SHARE: f64 = 0.9;
 
 /// A path without and with classes.
 type PathPair = (PathId, PathId);
 
-/// How many elements a row has at each of these ways, without and with classes.
+/// How many elements a row has at each of these paths, without and with classes.
 fn counts(tokens: &Tokens<'_>, row: Span, ways: &[PathPair], paths: &mut PathInterner) -> Vec<(u32, u32)> {
     let mut counts = vec![(0, 0); ways.len()];
     let mut way = OpenPath::new(tokens, row);
@@ -40,7 +40,7 @@ fn counts(tokens: &Tokens<'_>, row: Span, ways: &[PathPair], paths: &mut PathInt
     counts
 }
 
-/// Writes down, for slots that share their path with another one, how many elements stand there in every row.
+/// Records, for slots that share their path with another slot, how many elements every row has there.
 pub fn record_sibling_counts(tokens: &Tokens<'_>, slots: &mut [Slot], rows: &[AlignedRow], paths: &mut PathInterner) {
     let ways: Vec<PathPair> = slots.iter().map(|slot| slot_paths(slot, paths)).collect();
     let is_shared =
@@ -53,7 +53,7 @@ pub fn record_sibling_counts(tokens: &Tokens<'_>, slots: &mut [Slot], rows: &[Al
     let spans: Vec<Span> = sample(&rows.iter().map(|row| row.span).collect::<Vec<_>>());
     let counts: Vec<Vec<(u32, u32)>> = spans.into_iter().map(|row| counts(tokens, row, &ways, paths)).collect();
     for (i, place) in shared.into_iter().zip(places) {
-        // Whatever else a row has may come and go.
+        // Elements that are not cells may be absent, so all rows must agree.
         let share = if matches!(paths.last(ways[place].0), "td" | "th") { MIN_SAME_COUNT_SHARE } else { 1.0 };
         let elements = common_count(counts.iter().map(|it| it[place].0), share);
         let classed = common_count(counts.iter().map(|it| it[place].1), share);
@@ -61,9 +61,9 @@ pub fn record_sibling_counts(tokens: &Tokens<'_>, slots: &mut [Slot], rows: &[Al
     }
 }
 
-/// What is known of the places of a variant's slots.
+/// The expected positions of a variant's slots.
 pub struct SlotPositions {
-    /// Of each slot that shares its path: what stood beside it, and which of the ways is its.
+    /// For each slot that shares its path: expected counts, and the index into `paths`.
     expected: Vec<Option<(SiblingCounts, usize)>>,
     paths: Vec<PathPair>,
 }
@@ -77,12 +77,12 @@ impl SlotPositions {
         SlotPositions { expected: known, paths: ways }
     }
 
-    /// Is anything told apart by its order?
+    /// Is any slot distinguished only by order?
     pub fn is_order_dependent(&self) -> bool {
         !self.paths.is_empty()
     }
 
-    /// The share of a row's values that stand among more or fewer than they stood.
+    /// The share of a row's values whose path has more or fewer elements than expected.
     pub fn moved_share(
         &self,
         tokens: &Tokens<'_>,
@@ -97,7 +97,7 @@ impl SlotPositions {
         let has_moved = |known: &Option<(SiblingCounts, usize)>| {
             known.is_some_and(|(was, place)| {
                 let (now, classed) = counts[place];
-                // None at all is another matter: the value stands elsewhere.
+                // No element at all means that the value is elsewhere, which other measures detect.
                 now > 0 && now != was.elements && was.classed != Some(classed)
             })
         };
@@ -108,7 +108,7 @@ impl SlotPositions {
     }
 }
 
-/// Each way once, and for each of those given which of them it is.
+/// The distinct paths, and for each given path its index among them.
 fn deduplicated(given: impl Iterator<Item = PathPair>) -> (Vec<usize>, Vec<PathPair>) {
     let mut ways: Vec<PathPair> = Vec::new();
     let places = given.map(|it| {
@@ -125,7 +125,7 @@ fn slot_paths(slot: &Slot, paths: &mut PathInterner) -> PathPair {
     (first(&slot.paths), first(&slot.class_paths))
 }
 
-/// The number that so many of them are.
+/// The commonest count, if at least this share has it.
 fn common_count(counts: impl Iterator<Item = u32>, share: f64) -> Option<u32> {
     let mut seen: HashMap<u32, u32> = HashMap::new();
     for count in counts {

@@ -1,4 +1,4 @@
-//! What is known of one column while rows are aligned to it: counts of paths, class paths, values and types.
+//! The profile of a column during alignment: counts of paths, class paths, values and value types.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -6,14 +6,14 @@ use super::leaf::{Leaf, LeafKind, fingerprint};
 use super::paths::{PathId, PathInterner};
 use super::template::Slot;
 
-/// Paths, class paths and values kept of a slot in a template file.
+/// Maximum paths, class paths and values stored per slot in a template file.
 const MAX_KEPT: usize = 6;
-/// Different paths that are counted in one column. One in which every row has a path of its own was looked through from end to
-/// end for each further row: 60,000 of them took 6 s.
+/// Maximum distinct paths counted in one column. Without it, a column in which every row has its own path was scanned
+/// for each further row: 60,000 rows took 6 s.
 const MAX_COUNTED: usize = 200;
-/// Values longer than this are never anchors and are not kept.
+/// Maximum length of a stored value; longer ones are never anchors.
 const MAX_VALUE: usize = 80;
-/// A label reads like “Price:”: short, with a letter.
+/// Maximum length of a label such as “Price:”.
 const MAX_LABEL: usize = 30;
 
 #[derive(Clone, Debug)]
@@ -23,10 +23,10 @@ pub struct Profile {
     paths: Vec<(PathId, u32)>,
     class_paths: Vec<(PathId, u32)>,
     values: HashMap<u64, u32>,
-    /// A bit for each value, by its print: as a rule a column has not the value that is asked for.
+    /// A small Bloom filter of the values: usually a column does not have the value that is looked up.
     value_filter: [u64; 4],
     types: Vec<(u8, u32)>,
-    /// The commonest value so far, and whether it could be a label.
+    /// Hash and count of the commonest value so far, and whether it could be a label.
     common: (u64, u32, bool),
 }
 
@@ -91,12 +91,12 @@ impl Profile {
         commonest(&self.class_paths).unwrap_or(PathId::TOP)
     }
 
-    /// All rows so far say the same, and it reads like a label.
+    /// All rows so far have the same value, and it looks like a label.
     pub fn is_label(&self) -> bool {
         self.kind == LeafKind::Text && self.count >= 2 && self.common.1 == self.count && self.common.2
     }
 
-    /// Values that come back in at least a fifth of the rows pull a leaf into the column.
+    /// Values in at least a fifth of the rows; they attract a leaf into the column.
     pub fn anchors(&self) -> impl Iterator<Item = u64> {
         self.values.iter().filter(|&(_, &count)| count >= 2 && count * 5 >= self.count).map(|(&print, _)| print)
     }
@@ -119,12 +119,12 @@ impl Profile {
         profile
     }
 
-    /// Some value came at least twice.
+    /// Some value occurred at least twice.
     pub fn has_repeated_value(&self) -> bool {
         self.common.1 >= 2
     }
 
-    /// `values` are the column's values on the rows it was learned from.
+    /// `values` are the column's values in the rows it was learned from.
     pub fn to_slot(&self, paths: &PathInterner, values: ValueCounts<'_>) -> Slot {
         let print = |list: &[(PathId, u32)]| -> Vec<(String, u32)> {
             keep_commonest(list.to_vec()).into_iter().map(|(path, count)| (paths.path_text(path), count)).collect()
@@ -144,11 +144,11 @@ impl Profile {
     }
 }
 
-/// Values of one column, in order of first appearance, and how often each came.
+/// Values of one column in order of first occurrence, with their counts.
 #[derive(Default)]
 pub struct ValueCounts<'r> {
     counts: Vec<(&'r str, u32)>,
-    /// By the value's print.
+    /// By hash of the value.
     indices: HashMap<u64, usize>,
 }
 
@@ -165,7 +165,7 @@ impl<'r> ValueCounts<'r> {
     }
 }
 
-/// The bit of a value.
+/// The filter bit of a value.
 fn filter_bit(print: u64) -> (usize, u64) {
     ((print >> 6) as usize % 4, 1 << (print % 64))
 }
@@ -198,11 +198,11 @@ fn keep_commonest<K>(mut list: Vec<(K, u32)>) -> Vec<(K, u32)> {
     list
 }
 
-/// A rough kind of value: enough to tell a price from a name, not to read it.
+/// The rough type of a value: enough to distinguish a price from a name, not to parse it.
 pub fn value_type(value: &str) -> u8 {
     let (mut digits, mut letters, mut others, mut blanks) = (0_u32, 0_u32, 0_u32, 0_u32);
     for c in value.chars().take(200) {
-        // Nearly all letters are these, and the tables of the others are slow.
+        // Fast path: nearly all letters are ASCII, and the Unicode tables are slow.
         if c.is_ascii_alphabetic() {
             letters += 1;
         } else if c.is_numeric() {

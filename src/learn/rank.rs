@@ -1,4 +1,4 @@
-//! One score for every row set, and the few that are shown.
+//! Ranks row sets: computes one score for each and selects the few candidates that are shown.
 
 use super::features::{Features, Meter, PathPrecision};
 use super::find::{PageView, RowSet};
@@ -6,16 +6,17 @@ use super::outlier_rows::find_outliers;
 use super::superset;
 use crate::page::tokens::{Span, Tokens};
 
-/// A row set and what speaks for it.
+/// A row set with its features and score.
 pub struct RankedRowSet {
     pub set: RowSet,
     pub features: Features,
     pub score: f64,
 }
 
-// Refitted over corpus, drift, 52 list pages of other sites and 93 more (whose lists were read off the candidates), each page
-// asked with weights from other sites: no change put more lists first. The right list, in some cut, is first on 235 of 242
-// pages where it is offered; what was missed were cuts: see `fuller`, `kin`, `odd`.
+// Refitted over the corpus, the drift series, 52 list pages of other sites and 93 more (whose lists were taken from the
+// candidates), each page scored with weights from other sites: no change ranked more lists first. The right list, in
+// some cut, is first on 235 of 242 pages where it is a candidate; the misses were wrong cuts: see `superset`,
+// `atypical`, `outlier_rows`.
 //
 // The weights of docs/design/learning.md 2.3, from some 150 pages: changing one by half moves the first place by 0 to
 // 4 points. Dropping compactness costs 2.7 points, dispersion 2.2, halving the weight of the row count 2.7.
@@ -30,34 +31,37 @@ const NAVIGATION: f64 = 0.9;
 const BARE_LINKS: f64 = 0.9;
 const GRID_LINES: f64 = 1.2;
 const ROTATION: f64 = 0.5;
-// Seen on pages with several tables (case counts of the day beside advice and contacts): the table with column titles is
-// wanted before bare ones, and one table before two run together.
+// From pages with several tables (case counts of the day beside advice and contacts): a table with a header is wanted
+// before bare ones, and one table before two merged ones.
 const TITLED: f64 = 0.7;
 const JOINED: f64 = 0.7;
 
-// What rows show, and what tells menus and sections from records. Fitted with the weights above held nearly fast, on the 145
-// pages where a right list was offered (corpus, first captures of the drift series, 52 list pages of other sites). Fitted on
-// other sites than those asked, the right list comes first by score alone on 124 pages instead of 120; no single one of
-// these does that alone. A plateau: sections 0.6 to 1.2 and aside 0.5 to 0.9 put the same number of pages right.
+// Contents of the rows, and features that separate menus and sections from records. Fitted with the weights above held
+// nearly fixed, on the 145 pages where a right list was a candidate (corpus, first captures of the drift series, 52
+// list pages of other sites). Cross-validated by site, the right list comes first by score alone on 124 pages instead
+// of 120; no single weight does that alone. The optimum is a plateau: sections 0.6 to 1.2 and aside 0.5 to 0.9 give the
+// same number of right pages.
 const PICTURES: f64 = 0.5;
 const FIGURES: f64 = 0.5;
 const HEADINGS: f64 = 0.3;
 const PRICES: f64 = 0.2;
 const SECTIONS: f64 = 0.8;
-/// Small tables of plain values, where the cells outnumber the rows.
+/// For small tables of plain values, which have more cells than rows.
 const BARE_CELLS: f64 = 1.2;
 const TALLIES: f64 = 0.4;
-/// A table of figures in a long article or beside lists of documents. On 332 pages where the right list is offered, by score
-/// alone: 8 more of three sites put first from 1.6 to 2.0, 4 of two already at 1.2, none put behind.
+/// For a table of figures in a long article or beside lists of documents. On 332 pages where the right list is a
+/// candidate, by score alone: from 1.6 to 2.0, 8 more pages of three sites come first, at 1.2 already 4 of two sites;
+/// none gets worse.
 const VALUES: f64 = 1.6;
 const ASIDE: f64 = 0.7;
 
-/// Below a few hundredths a smaller share of the page says little: a table of figures in a long article is small and is
-/// what people come for. With 0.03 instead of 0.001, and [`crate::page::tokens::TEXT_ITSELF`], the right list of 49 first
-/// captures of drift series is among five on 31 pages instead of 28, first on 27 instead of 25; nothing moves on the corpus.
+/// Lower bound of the coverage: below a few hundredths, the share of the page says little. A table of figures in a long
+/// article is small and is what people want. With 0.03 instead of 0.001, and [`crate::page::tokens::TEXT_ITSELF`], the
+/// right list of 49 first captures of drift series is among five on 31 pages instead of 28, first on 27 instead of 25;
+/// nothing changes on the corpus.
 const COVERAGE_FLOOR: f64 = 0.03;
 
-/// Keeps a logarithm finite where a measure is 0.
+/// Keeps the logarithm finite if a feature is 0.
 const FLOOR: f64 = 0.001;
 
 fn score(it: &Features) -> f64 {
@@ -83,13 +87,13 @@ fn score(it: &Features) -> f64 {
         + PRICES * it.signals.price
         - TALLIES * it.signals.tally
         + VALUES * it.signals.values
-        // Both say that the records are inside the rows; it is one thing.
+        // Both mean that the records are inside the rows, so they count once.
         - (GRID_LINES * it.grid_lines).max(SECTIONS * it.sections)
         - BARE_CELLS * it.bare_cells
         - if it.is_aside { ASIDE } else { 0.0 }
 }
 
-/// All row sets, best first; of equals the one that starts earlier.
+/// All row sets, best first; on ties the one that starts earlier.
 pub fn rank(view: &PageView<'_>, sets: Vec<RowSet>) -> Vec<RankedRowSet> {
     let mut meter = Meter::new(view);
     let mut ranked: Vec<RankedRowSet> = sets.into_iter().map(|set| measured(&mut meter, set)).collect();
@@ -102,7 +106,7 @@ pub fn rank(view: &PageView<'_>, sets: Vec<RowSet>) -> Vec<RankedRowSet> {
     ranked
 }
 
-/// The row sets in the order they came in, measured only.
+/// The row sets with their scores, in the given order.
 pub fn measure_all(view: &PageView<'_>, sets: Vec<RowSet>) -> Vec<RankedRowSet> {
     let mut meter = Meter::new(view);
     sets.into_iter().map(|set| measured(&mut meter, set)).collect()
@@ -117,17 +121,19 @@ fn sort(ranked: &mut [RankedRowSet]) {
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.set.rows[0].cmp(&b.set.rows[0])));
 }
 
-/// The sets whose rows are looked at one by one.
+/// Maximum row sets whose rows are examined one by one.
 const MAX_CLEANED_SETS: usize = 20;
-/// Tokens of those sets, over all of them: further sets are not looked at. The longest page of the corpus has 55,832 tokens, so
-/// that all twenty of it come to less. On 1 MB of objects in objects, 40 deep (530,000 tokens), it was a fifth of 1.2 s.
+/// Maximum tokens of those sets in total; further sets are not examined. The longest page of the corpus has 55,832
+/// tokens, so all twenty sets of it are below the limit. For 1 MB of JSON objects nested 40 deep (530,000 tokens) this
+/// took a fifth of 1.2 s.
 const MAX_CLEANED_TOKENS: u32 = 1_200_000;
-/// Rows are cleaned only where the others are records, share this much, and are at least four times as many.
+/// Minimum similarity of the other rows for outliers to be removed; they must also be at least four times as many.
 const MIN_CLEAN_SAMENESS: f64 = 0.75;
-/// What odd rows cost a set, so that its clean copy comes before it (a heading in the list's first item, a box in a grid).
+/// Penalty of a set with outliers, so that its clean copy ranks before it (a heading in the list's first item, a box in
+/// a grid).
 const OUTLIER_PENALTY: f64 = 0.3;
 
-/// Copies without the odd rows; what they were copied from is scored down.
+/// Returns copies without the outliers, and lowers the score of the originals.
 fn clean_copies(meter: &mut Meter<'_, '_>, ranked: &mut [RankedRowSet]) -> Vec<RankedRowSet> {
     let mut copies = Vec::new();
     let mut looked_at: u32 = 0;
@@ -154,10 +160,10 @@ fn clean_copies(meter: &mut Meter<'_, '_>, ranked: &mut [RankedRowSet]) -> Vec<R
     copies
 }
 
-/// A row that shares no more than this part of what the rows share on average may be none, but nothing else says so.
+/// Maximum similarity of a doubtful row, relative to the mean: it may be an outlier, but there is no other evidence.
 const MAX_DOUBTFUL_SAMENESS: f64 = 0.5;
 
-/// A copy without the doubtful rows, never before what it was copied from: one click away.
+/// A copy without the doubtful rows. It never ranks before its original, but a person can choose it.
 fn doubtful_copy(meter: &mut Meter<'_, '_>, it: &RankedRowSet, sameness: &[f64]) -> Option<RankedRowSet> {
     let mean = sameness.iter().sum::<f64>() / sameness.len().max(1) as f64;
     let sure: Vec<Span> = it
@@ -177,7 +183,7 @@ fn doubtful_copy(meter: &mut Meter<'_, '_>, it: &RankedRowSet, sameness: &[f64])
     Some(copy)
 }
 
-/// Rows with the same text in a wider element come with its links and pictures: the widest are taken.
+/// Moves the set of wider elements before a set with the same text: they add links and images.
 fn widen(tokens: &Tokens<'_>, ranked: &mut [RankedRowSet]) {
     for i in 0..ranked.len().min(MAX_CLEANED_SETS) {
         let wider = |wide: &RankedRowSet, narrow: &RankedRowSet| {
@@ -198,8 +204,8 @@ fn widen(tokens: &Tokens<'_>, ranked: &mut [RankedRowSet]) {
     }
 }
 
-/// The candidates to show: different lists, and, since a miss is mostly a list that is right but for a header, a total or a
-/// special record (docs/design/learning.md 0), other cuts of the best list among them.
+/// The candidates to show: different lists, and other cuts of the best list. A miss is mostly the right list with a
+/// header, a total or an atypical record wrong (docs/design/learning.md 0).
 pub fn select_candidates(tokens: &Tokens<'_>, ranked: Vec<RankedRowSet>, top: usize) -> Vec<RankedRowSet> {
     let mut lists: Vec<RankedRowSet> = Vec::new();
     let mut cuts: Vec<RankedRowSet> = Vec::new();
@@ -221,13 +227,14 @@ pub fn select_candidates(tokens: &Tokens<'_>, ranked: Vec<RankedRowSet>, top: us
     interleave(lists, cuts, top)
 }
 
-/// Row sets that share this much are cuts of one list (docs/design/learning.md 2.3).
+/// Minimum overlap of row sets that are cuts of one list (docs/design/learning.md 2.3).
 const SAME_LIST_OVERLAP: f64 = 0.7;
 const MAX_COMPARED_CUTS: usize = 24;
-/// Other cuts of the best list among five candidates.
+/// Maximum other cuts of the best list among five candidates.
 const MAX_CUTS: usize = 2;
 
-/// The best cut with more rows and the best with fewer: a record lost and a title taken in are the two ways to miss.
+/// The best cut with more rows and the best with fewer: a missing record and an included title are the two usual
+/// errors.
 fn different_cuts(lists: &[RankedRowSet], cuts: Vec<RankedRowSet>) -> Vec<RankedRowSet> {
     let Some(best) = lists.first().map(|it| it.set.rows.len()) else { return Vec::new() };
     let mut counts = vec![best];
@@ -264,12 +271,12 @@ fn interleave(lists: Vec<RankedRowSet>, cuts: Vec<RankedRowSet>, top: usize) -> 
     shown
 }
 
-/// What two lists could share at most, by their lengths alone.
+/// Upper bound of [`overlap`], by the lengths alone.
 fn most_overlap(a: &[Span], b: &[Span]) -> f64 {
     2.0 * a.len().min(b.len()) as f64 / (a.len() + b.len()).max(1) as f64
 }
 
-/// Share of rows that both have: 2m / (n₁ + n₂), where m counts the pairs that hold nearly the same text.
+/// Dice coefficient of two row sets: 2m / (n₁ + n₂), where m counts the pairs with nearly the same text.
 pub fn overlap(tokens: &Tokens<'_>, a: &[Span], b: &[Span]) -> f64 {
     let (mut i, mut j, mut same) = (0, 0, 0);
     while i < a.len() && j < b.len() {

@@ -1,7 +1,7 @@
-//! Pages that are one record each: their template from several of them (RoadRunner, EXALG).
+//! Learns the template of single-record pages from several of them (RoadRunner, EXALG).
 //!
-//! What all pages share is the template, what differs are values. The part of the pages that differs is cut out and laid side by
-//! side; then the pages are the rows of a list, and everything that learns from rows learns from them.
+//! What all pages share is the template; what differs are values. The part that differs is cut out of each page, and
+//! the parts are placed side by side as the rows of a list, so that all learning from rows applies.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,26 +15,26 @@ use crate::model::{Row, Table};
 use crate::page::tokens::{Span, TokenKind, Tokens};
 use crate::page::{NodeId, Tree};
 
-/// Pages that are learned from; the others are only read.
+/// Maximum pages to learn from; further ones are only read.
 const MAX_PAGES: usize = 60;
-/// The part that is cut out holds this share of what differs. The rest is a line of crumbs, a basket, “last seen”.
+/// Minimum share of the values in the part that is cut out. The rest is breadcrumbs, a basket, “last seen”.
 const MIN_VALUE_SHARE: f64 = 0.8;
-/// As much as that is enough while the part has as many leaves as this.
+/// The minimum share for a part with at least [`LARGE_PART_LEAVES`] leaves.
 const MIN_LARGE_PART_SHARE: f64 = 0.5;
 const LARGE_PART_LEAVES: usize = 300;
 
-/// What was learned from pages of one kind.
+/// Template and records of single-record pages.
 #[derive(Clone, Debug)]
 pub struct RecordPages {
     pub template: Template,
-    /// One row a page, in the order of the pages; a page that is not like the others has empty cells only.
+    /// One row per page, in the order of the pages; only empty cells for a page that does not fit.
     pub table: Table,
-    /// Values of the pages are missing for it.
+    /// The limit that was reached: values of the pages may be missing.
     pub limit: Option<Limit>,
 }
 
-/// The template of single-record pages. Of one page alone nothing differs: then it is what `elsewhere` (the list pages of the same
-/// site) does not have. None where the pages have no text of their own.
+/// The template of single-record pages. One page alone has nothing to differ from; then the values are the texts that
+/// `elsewhere` (list pages of the same site) does not have. `None` if the pages have no text of their own.
 pub fn learn_pages(pages: &[&Tree], elsewhere: &[Tree]) -> Option<RecordPages> {
     let learned = &pages[..pages.len().min(MAX_PAGES)];
     let tokens: Vec<Tokens<'_>> = learned.iter().map(|page| Tokens::new(page)).collect();
@@ -54,7 +54,7 @@ pub fn learn_pages(pages: &[&Tree], elsewhere: &[Tree]) -> Option<RecordPages> {
     Some(RecordPages { template, table, limit: view.take_limit() })
 }
 
-/// The one record of a page, where the page is like the template; and the bound for which values of it are missing.
+/// The record of a page and the limit reached, if the page fits the template.
 pub fn read_page(template: &Template, page: &Tree) -> Option<(Row, Option<Limit>)> {
     let view = PageView::new(page);
     let mut fit = fit::fit(template, &view).filter(|fit| fit.similarity >= super::similarity::THRESHOLD)?;
@@ -63,9 +63,9 @@ pub fn read_page(template: &Template, page: &Tree) -> Option<(Row, Option<Limit>
     (!table.rows.is_empty()).then(|| (table.rows.swap_remove(0), limit))
 }
 
-/// Texts that are not on every page: values.
+/// The values: texts that are not on every page.
 struct PageValues {
-    /// Of each page: text weight of values before each token.
+    /// For each page: prefix sums of the values' text weight, by token.
     weights: Vec<Vec<u32>>,
 }
 
@@ -89,8 +89,8 @@ impl PageValues {
         f64::from(self.weights[page][span.stop as usize] - self.weights[page][span.start as usize])
     }
 
-    /// The element, of each page, that holds most of its values: from the top down as long as one child of the same name on every
-    /// page has most of them.
+    /// The element of each page that holds most of its values: descends as long as one child, equal on every page, has
+    /// most of them.
     fn value_part(&self, pages: &[Tokens<'_>]) -> Option<Vec<NodeId>> {
         let mut parts: Vec<NodeId> =
             pages.iter().map(|page| page.tree.elements("body").next()).collect::<Option<Vec<_>>>()?;
@@ -120,7 +120,7 @@ impl PageValues {
         }
     }
 
-    /// The main heading, where it is a value: the record's name must be in its part, however short it is.
+    /// The main heading, if it is a value. The part must contain it: it is the record's name, however short.
     fn heading(&self, page: usize, tokens: &Tokens<'_>) -> Option<NodeId> {
         let is_alone = self.weights.len() == 1;
         let is_value = |&node: &NodeId| {
@@ -156,7 +156,7 @@ fn value_weights(page: &Tokens<'_>, everywhere: &HashSet<u64>) -> Vec<u32> {
     weights
 }
 
-/// The children that all pages have: the same tag and classes, the same number among those.
+/// The children that all pages have, matched by tag, classes and ordinal.
 fn children(pages: &[Tokens<'_>], parts: &[NodeId]) -> Vec<Vec<NodeId>> {
     let mut order: Vec<(String, usize)> = Vec::new();
     let mut found: HashMap<(String, usize), Vec<NodeId>> = HashMap::new();

@@ -1,15 +1,14 @@
-//! After a redesign: the list found again by the last good rows, under the columns that it had.
+//! Repair after a redesign: finds the list again with the help of the last good rows, under the old columns.
 //!
-//! The page is learned as if it were new; of its lists that one comes first in which old records are found again, a row each,
-//! or, where all records are new, the one whose columns are most like the old ones. Every old column is then looked for
-//! among the new ones: by values of the same records, by what the values are like, by its name. Nothing is published by
-//! this: a person says yes.
+//! The page is learned as if it were new. The list in which old records are found again, one per row, comes first; if
+//! all records are new, the one whose columns are most similar to the old ones. Each old column is then matched with a
+//! new one: by equal values of the same records, by the kind of values, by name. Nothing is published here.
 
-mod value_kinds;
 mod confidence;
-mod record_linkage;
 mod mapping;
 mod origin;
+mod record_linkage;
+mod value_kinds;
 
 use super::edits::{CandidateEdits, apply_edits};
 use super::find::PageView;
@@ -18,27 +17,29 @@ use super::{Candidate, LearnOptions, Template, learn};
 use crate::model::{Column, Row, Table};
 use crate::page::Tree;
 
-pub use self::confidence::doubt;
+pub use confidence::doubt;
 
-use self::record_linkage::PreviousRows;
 use mapping::ColumnMapping;
+use record_linkage::PreviousRows;
 
-/// Lists of the page that are compared with the old rows; the right one is among five in 97 of 100 pages.
+/// Maximum number of lists of the page that are compared with the old rows. The right one is among five on 97 of 100
+/// pages.
 const MAX_LISTS: usize = 10;
 
-// What speaks for a list. Old records found again say nearly all; then how well the old columns are found; then the count.
+// Weights of a list's score. Linked old records count most, then how well the old columns are matched, then the row
+// count.
 const LINKED_WEIGHT: f64 = 4.0;
 const COLUMNS_WEIGHT: f64 = 2.0;
 const COUNT_WEIGHT: f64 = 0.5;
-/// What each place further down in the page's own order costs.
+/// Penalty per rank in the page's own order.
 const RANK_PENALTY: f64 = 0.08;
 
-/// Lists of the page under the old columns, best first. `good` are the last good rows, by the template's column names.
+/// The lists of the page under the old columns, best first. `good` are the last good rows, under the template's names.
 pub fn repair(template: &Template, good: &Table, page: &Tree) -> Vec<Candidate> {
     ranked(template, good, page).into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// As [`repair`], and one of them changed as a person wishes: its rows as the page offers them, its columns under their old names.
+/// Like [`repair`], with a person's edits of one candidate: its rows as on the page, its columns under the old names.
 pub fn repair_with(
     template: &Template,
     good: &Table,
@@ -67,7 +68,7 @@ fn options() -> LearnOptions {
     LearnOptions { top: MAX_LISTS, ..LearnOptions::default() }
 }
 
-/// Each with its place in the page's own order.
+/// The candidates, each with its rank in the page's own order.
 fn ranked(template: &Template, good: &Table, page: &Tree) -> Vec<(usize, Candidate)> {
     let old = PreviousRows::new(template, good);
     let learned = learn(std::slice::from_ref(page), &options()).into_iter().enumerate();
@@ -81,7 +82,7 @@ fn ranked(template: &Template, good: &Table, page: &Tree) -> Vec<(usize, Candida
     ranked
 }
 
-/// The template under the names that the task's columns have now: by them the last good rows are known.
+/// The template with the task's current column names, which are also those of the last good rows.
 pub fn with_task_names(template: &Template, columns: &[Column]) -> Template {
     let mut named = template.clone();
     let shown = template.columns().iter().enumerate().filter(|(_, column)| !column.hidden).map(|(place, _)| place);
@@ -99,7 +100,7 @@ fn score_candidate(old: &PreviousRows<'_>, candidate: &Candidate, place: usize) 
     (score, mapping)
 }
 
-/// The candidate under the old columns, behind them those that are new, hidden: a person may want them.
+/// The candidate under the old columns. New columns are appended, hidden: a person may want them.
 fn under_old_columns(old: &Template, candidate: Candidate, mapping: &ColumnMapping, score: f64) -> Candidate {
     let template = Template::with_variant(old, &candidate.template, &mapping.columns, &mapping.new);
     let cells = |row: &Row| -> Vec<Option<String>> {
@@ -259,7 +260,7 @@ mod tests {
             ("one is gone", after(&NAMES[1..]), None),
             ("all are new", after(&others).replace("EUR ", "EUR 1").replace(" km", "7 km"), Some("only 0 %")),
             ("half are gone", after(&NAMES[3..]), Some("only 50 %")),
-            ("many more", after(&[&NAMES[..], &others[..]].concat()), Some("it has 12 rows")),
+            ("many more", after(&[&NAMES[..], &others[..]].concat()), Some("the number of rows is 12")),
             ("a column is gone", without_prices, Some("the column `price`")),
         ] {
             let doubt = doubt(&template, &good, &repair(&template, &good, &Tree::parse(&page)));

@@ -1,4 +1,5 @@
-//! How a person said the rows are found, where it is not left to the page: kept in the template, for further pages too.
+//! A person's rule for finding the rows: CSS selector, regular expression or adjustments. Stored in the template, so
+//! that it holds for further pages.
 
 use std::collections::HashSet;
 
@@ -16,13 +17,13 @@ use crate::page::tokens::Span;
 pub enum RowRule {
     /// The elements that match this selector.
     Css(String),
-    /// The lines of a listing that match this expression.
+    /// The lines of a listing that match this regular expression.
     Pattern(String),
-    /// A list that the page offers, after these steps.
+    /// A list found automatically, after these adjustments.
     Adjusted(Vec<RowAdjustment>),
 }
 
-/// Compiled size that an expression may have: a counted repeat of a counted repeat is refused, not run.
+/// Maximum compiled size of an expression: nested counted repetitions are refused.
 const MAX_PATTERN: usize = 1 << 20;
 
 /// A person's regular expression, compiled within bounds. Matching is linear in the text.
@@ -31,7 +32,7 @@ pub fn compile_pattern(text: &str) -> Result<Regex, regex::Error> {
 }
 
 impl RowRule {
-    /// Selector or expression can be read.
+    /// Is the selector or expression valid?
     pub fn is_readable(&self) -> bool {
         match self {
             RowRule::Css(css) => Selector::parse(css).is_ok(),
@@ -40,7 +41,7 @@ impl RowRule {
         }
     }
 
-    /// The rows outright; none where the rule only changes what the page offers.
+    /// The rows by selector or expression; `None` if the rule only adjusts a list.
     pub fn rows(&self, view: &PageView<'_>) -> Option<RowSet> {
         match self {
             RowRule::Css(css) => Some(by_css(view, css)),
@@ -49,7 +50,7 @@ impl RowRule {
         }
     }
 
-    /// The page's own row sets after the steps, as far as they are possible.
+    /// The automatically found row sets after the adjustments, where these are possible.
     pub fn adjusted_row_sets(&self, view: &PageView<'_>) -> Option<Vec<Vec<Span>>> {
         let RowRule::Adjusted(steps) = self else { return None };
         let mut seen = HashSet::new();
@@ -58,7 +59,7 @@ impl RowRule {
     }
 }
 
-/// Of nested matches the outermost: a row holds no other.
+/// Of nested matches the outermost: a row contains no other row.
 fn by_css(view: &PageView<'_>, css: &str) -> RowSet {
     let tree = view.tree();
     let nodes = Selector::parse(css).map(|selector| selector.all(tree, tree.root())).unwrap_or_default();

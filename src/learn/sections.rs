@@ -1,26 +1,26 @@
-//! Rows that are sections: a heading over a list of its own (the cases of one day, the links of one menu).
+//! Detects rows that are sections: a heading above an inner list (the cases of one day, the links of one menu).
 
 use super::find::PageView;
 use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 
-/// A list inside a row that makes it a section: so many items …
+/// Minimum items of the inner list of a section.
 const MIN_ITEMS: usize = 3;
-/// … or two where each has as much inside as a record has: the cells of a grid's short line …
+/// The same if each item is as rich as a record: the cells of a grid's short line.
 const MIN_RICH_ITEMS: usize = 2;
 const MIN_RICH_SHAPE: usize = 5;
-/// … alike in shape …
+/// Minimum shape overlap of the items.
 const MIN_ITEM_SIMILARITY: f64 = 0.7;
-/// … with so much of the row's text. The tags or the offers of one record hold less.
+/// Minimum share of the row's text in the inner list. The tags or offers of one record have less.
 const MIN_LIST_SHARE: f64 = 0.6;
-/// Items looked at in one parent.
+/// Maximum items examined per parent.
 const MAX_ITEMS: usize = 200;
 
-/// Where so many of the rows are sections …
+/// Minimum share of sections from which rows with one or two similar items count as sections too.
 const MIN_SECTION_SHARE: f64 = 0.25;
 
-/// Share of the rows that are sections. Where some are, a row with one or two items like theirs is one too: there are days
-/// with a single case.
+/// Share of the rows that are sections. If some are, a row with one or two items like theirs is one too: some days have
+/// a single case.
 pub fn share(view: &PageView<'_>, rows: &[Span]) -> f64 {
     let items: Vec<Option<NodeId>> = rows.iter().map(|&row| item_of(view, row, None)).collect();
     let sections = items.iter().flatten().count();
@@ -35,7 +35,7 @@ pub fn share(view: &PageView<'_>, rows: &[Span]) -> f64 {
     sections as f64 / rows.len() as f64
 }
 
-/// The heaviest item of the list that the row is a section of; with a `like`, a list may be as short as one item like it.
+/// The heaviest item of the row's inner list, if the row is a section. With `like`, one item similar to it is enough.
 fn item_of(view: &PageView<'_>, row: Span, like: Option<NodeId>) -> Option<NodeId> {
     let most = MIN_LIST_SHARE * f64::from(view.tokens.weight(row));
     let mut items = items_of(view, row);
@@ -57,7 +57,7 @@ fn item_of(view: &PageView<'_>, row: Span, like: Option<NodeId>) -> Option<NodeI
     }
 }
 
-/// The siblings that the row is made of.
+/// The sibling elements of the row.
 fn items_of(view: &PageView<'_>, row: Span) -> Vec<NodeId> {
     let first = view.tokens.list[row.start as usize].node;
     let next = |&node: &NodeId| view.tree().sibling_after(node);
@@ -69,8 +69,8 @@ fn is_like(view: &PageView<'_>, a: NodeId, b: NodeId) -> bool {
     view.tag(a) == view.tag(b) && view.shape_overlap(a, b) >= MIN_ITEM_SIMILARITY
 }
 
-/// A cell or a bare word is no record; a cell with several texts may be, and what is said of a term when it is a link: the
-/// openings of one date.
+/// A cell or a bare word is not a record; a cell with several texts may be, and a `dd` with a link: the openings of one
+/// date.
 fn is_record(view: &PageView<'_>, node: NodeId) -> bool {
     let tree = view.tree();
     let tokens = view.tokens.slice(view.span(node));
@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn a_record_with_its_tags_is_none() {
-        let record = "<div><h3>A long title of a book, and who wrote it when</h3><ul><li><a>x</a><li><a>y</a><li><a>z</a></ul></div>";
+        let record = "<div><h3>A long title of a book, and who wrote it when</h3>\
+                      <ul><li><a>x</a><li><a>y</a><li><a>z</a></ul></div>";
         check(&record.repeat(3), "div", 0.0);
     }
 

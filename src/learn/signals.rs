@@ -1,9 +1,10 @@
-//! What a row shows besides its shape: a picture, a price, a date or figure, a heading; and what tells a menu from a list.
+//! Content signals of rows: images, prices, dates, figures and headings; and signals of menus, filters and value
+//! tables.
 
 use super::find::PageView;
 use crate::page::tokens::{Span, TokenKind};
 
-/// Shares of rows, 0 to 1.
+/// Shares of the rows with each signal, 0 to 1.
 #[derive(Clone, Debug, Default)]
 pub struct RowSignals {
     pub picture: f64,
@@ -11,14 +12,13 @@ pub struct RowSignals {
     /// A date, a time, a number with separators.
     pub figure: f64,
     pub heading: f64,
-    /// Ends in a number in brackets, as the choices of a filter do: “Tents (12)”.
+    /// Ends with a number in brackets, as filter options do: “Tents (12)”.
     pub tally: f64,
-    /// Lines of a table that name something and give numbers for it, without links or pictures: the more numbers, the
-    /// nearer to 1.
+    /// Table rows with a name and numbers, without links or images: the more numbers, the nearer to 1.
     pub values: f64,
 }
 
-/// Where the marks of a page are: of each kind, how many stand before a token.
+/// Prefix sums of the signals: for each kind, the number before each token.
 pub struct SignalMap {
     before: Vec<[u32; KINDS]>,
 }
@@ -79,8 +79,8 @@ impl SignalMap {
         self.before[row.stop as usize][kind] - self.before[row.start as usize][kind]
     }
 
-    /// Saturating: the step from none to two numbers says more than the step from four to eight. The days of a calendar
-    /// name nothing.
+    /// Saturating: the step from none to two numbers counts more than the step from four to eight. A row without a name
+    /// counts 0: the days of a calendar.
     fn values(&self, row: Span) -> f64 {
         let is_plain = self.count(row, LINK) == 0 && self.count(row, PICTURE) == 0 && self.count(row, WORDED) > 0;
         if is_plain { 1.0 - (-f64::from(self.count(row, NUMBER)) / 2.0).exp() } else { 0.0 }
@@ -97,12 +97,12 @@ fn ends_in_tally(view: &PageView<'_>, row: Span) -> bool {
     text.strip_suffix(')').is_some_and(|text| text.ends_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Longer texts are prose: a number in them is no column.
+/// Maximum length of a figure; longer texts are prose.
 const MAX_FIGURE: usize = 60;
-/// “12.5.” may be anything; a date, a time with its date, a docket number, a grown amount have four digits.
+/// Minimum digits of a figure: “12.5.” is ambiguous; dates, docket numbers and large amounts have at least four digits.
 const MIN_DIGITS: usize = 4;
 
-/// What is counted in one pass over a text.
+/// Counts of one pass over a text.
 struct TextStatistics {
     bytes: usize,
     digits: usize,
@@ -133,7 +133,7 @@ impl TextStatistics {
         self.currency
     }
 
-    /// Little besides digits: “108”, “+3.5 %”, “(12)”.
+    /// Mostly digits: “108”, “+3.5 %”, “(12)”.
     fn is_number(&self) -> bool {
         self.digits > 0 && self.digits * 2 + 2 >= self.bytes
     }
@@ -143,7 +143,7 @@ impl TextStatistics {
     }
 }
 
-/// Currencies that are written as a word behind the amount.
+/// Currencies written as a word after the amount.
 const CURRENCIES: [&str; 10] = ["EUR", "USD", "GBP", "CHF", "руб", "zł", "Kč", "Ft", "kr", "DKK"];
 
 fn names_currency(text: &str) -> bool {
@@ -184,7 +184,7 @@ mod tests {
         check("<ul><li>04/02/2014<li>S-16-0190<li>12.5<li>page 7</ul>", "figure 0.5");
     }
 
-    /// How much the lines of the table are such values.
+    /// The `values` signal of the table's rows.
     fn values(lines: &str) -> f64 {
         let tree = Tree::parse(&format!("<table>{lines}</table>"));
         let view = PageView::new(&tree);

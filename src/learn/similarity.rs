@@ -1,4 +1,5 @@
-//! The 0.7 rule: how much of the template's tags a page's rows still show.
+//! Similarity of a page to its template (Shi's 0.7 rule): the share of the template's tags that the rows still have, by
+//! LCS.
 
 use std::cell::OnceCell;
 
@@ -12,11 +13,11 @@ use crate::model::SIMILARITY_THRESHOLD;
 use crate::page::tokens::{Span, Token, TokenKind, Tokens};
 use crate::page::{Name, NodeId, Tree};
 
-/// A page below this no longer looks like its template (Shi et al.). On fitted rows, tag and class tokens: accepts 98 % of
-/// pages of the same template and rejects 98 % of pages of other sites (docs/design/learning.md 3).
+/// A page below this no longer looks like its template (Shi et al.). On fitted rows, tag and class tokens: accepts 98 %
+/// of pages of the same template and rejects 98 % of pages of other sites (docs/design/learning.md 3).
 pub const THRESHOLD: f64 = SIMILARITY_THRESHOLD;
 
-/// Tokens of a row that are compared; longer rows are cut.
+/// Maximum tokens compared per row.
 const MAX_TOKENS: usize = 400;
 
 /// Mean over the rows of |LCS(template, row)| / |template|. In [0, 1]; 0 without rows.
@@ -24,7 +25,7 @@ pub fn of_rows(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
     TokenMatcher::new(variant, ClassComparison::Count).of_rows(tokens, variant, rows)
 }
 
-/// The same where classes say nothing: a build of the site has given them new names.
+/// The same without classes: a new build of the site may have renamed them.
 pub fn without_classes(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
     TokenMatcher::new(variant, ClassComparison::Ignored).of_rows(tokens, variant, rows)
 }
@@ -46,7 +47,7 @@ pub(super) enum TemplateToken<'a> {
 pub(super) fn flatten<'a>(parts: &'a [RowPart], marks: &mut Vec<TemplateToken<'a>>) {
     for part in parts {
         match part {
-            // An editor's spans come and go.
+            // Editors add and remove spans.
             RowPart::Element(element) if element.classes.is_empty() && element.tag == "span" => {
                 flatten(&element.parts, marks);
             }
@@ -56,21 +57,21 @@ pub(super) fn flatten<'a>(parts: &'a [RowPart], marks: &mut Vec<TemplateToken<'a
                 marks.push(TemplateToken::Close(&element.tag));
             }
             RowPart::Slot(_) => marks.push(TemplateToken::Text),
-            // Of a list inside the row there is one unit at least.
+            // An inner list has at least one unit.
             RowPart::Repeat(parts) => flatten(parts, marks),
             RowPart::Optional(_) | RowPart::Choice(_) => {}
         }
     }
 }
 
-/// Tags with classes that the slots have been seen under: `tr.odd` and `tr.even` are both at home.
+/// Tags with classes on the slots' paths: both `tr.odd` and `tr.even` are known.
 fn known_steps(variant: &Variant) -> HashSet<String> {
     let paths = variant.slots.iter().flat_map(|slot| &slot.class_paths);
     paths.flat_map(|(path, _)| path.split('/')).map(str::to_owned).collect()
 }
 
-/// A token of the template as it is looked for in many rows: names are compared as numbers, and as a rule an element's
-/// classes are those of the template, word for word.
+/// A token of the template, prepared for many comparisons: names are compared as numbers, and usually the class
+/// attribute is equal to that of the template.
 struct TokenPattern {
     kind: TokenKind,
     name: Option<Name>,
@@ -88,7 +89,7 @@ impl TokenPattern {
         TokenPattern { kind, name: tag.map(Name::from), classes: classes.to_vec(), class_attribute: classes.join(" ") }
     }
 
-    /// Kind and tag are those of the token.
+    /// Are kind and tag equal to those of the token?
     fn matches_tag(&self, tree: &Tree, token: &Token) -> bool {
         self.kind == token.kind && (self.name.is_none() || tree.name(token.node) == self.name.as_ref())
     }
@@ -98,16 +99,16 @@ impl TokenPattern {
     }
 }
 
-/// What tokens look like, and for each look where in one variant of a template it stands. Rows have few looks, and pages of a
-/// template have the same.
+/// Compares rows with one variant. Caches, for each distinct token appearance, its positions in the template: rows have
+/// few appearances, and pages of a template have the same.
 pub struct TokenMatcher {
     template: Vec<TokenPattern>,
     classes: ClassComparison,
     known_steps: OnceCell<HashSet<String>>,
     appearances: Vec<TokenAppearance>,
-    /// Of each look: the places of the template that it stands for, a bit each.
+    /// For each appearance: bit set of the matching template positions.
     template_bits: Vec<Vec<u64>>,
-    /// The looks of the row before, one a token: as a rule the next row has the same.
+    /// The appearances of the previous row, one per token: usually the next row has the same.
     previous_row: Vec<usize>,
 }
 
@@ -118,9 +119,9 @@ struct TokenAppearance {
     is_first: bool,
 }
 
-/// Looks that are remembered from row to row.
+/// Maximum cached appearances.
 const MAX_APPEARANCES: usize = 64;
-/// Bytes of class names that are remembered from page to page.
+/// Maximum bytes of class names cached between pages.
 const MAX_CLASS_BYTES: usize = 64 << 10;
 
 impl TokenMatcher {
@@ -140,7 +141,7 @@ impl TokenMatcher {
         }
     }
 
-    /// As [`of_rows`]; the variant is the one that these looks are for.
+    /// As [`of_rows`]; `variant` is the one that the matcher was made for.
     pub fn of_rows(&mut self, tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) -> f64 {
         let rows = sample(rows);
         if rows.is_empty() || self.template.is_empty() {
@@ -151,7 +152,7 @@ impl TokenMatcher {
         rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
     }
 
-    /// For the next page.
+    /// Clears the cache before the next page if it holds too many class names.
     pub fn reset_for_page(&mut self) {
         if self.appearances.iter().map(|it| it.class.len()).sum::<usize>() > MAX_CLASS_BYTES {
             self.forget();
@@ -184,7 +185,7 @@ impl TokenMatcher {
         length
     }
 
-    /// `likely` is what it may well be.
+    /// `likely` is the index to try first.
     fn appearance_index(
         &mut self,
         tree: &Tree,
@@ -242,11 +243,11 @@ pub(super) fn matches(tokens: &Tokens<'_>, mark: &TemplateToken<'_>, kind: Token
     }
 }
 
-/// Up to so many classes are looked for one by one. An element with 1 MB of them took 48 s so.
+/// Maximum classes compared one by one. An element with 1 MB of classes took 48 s that way.
 const FEW_CLASSES: usize = 8;
 
-/// At least half of the classes are there: one more or less says “sold” or “new”. Where the template has none, there is
-/// none: another site's bare tags match everything otherwise.
+/// Does the element have at least half of the classes? One more or less means “sold” or “new”. If the template has
+/// none, the element must have none: otherwise the bare tags of another site match everything.
 fn has_classes(tree: &Tree, node: NodeId, classes: &[String]) -> bool {
     if classes.is_empty() {
         return tree.classes(node).next().is_none();

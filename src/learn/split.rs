@@ -1,4 +1,4 @@
-//! Cutting a text column at the signs and words that nearly all of its values share, or at blanks.
+//! Splits a text column at the signs and words that nearly all of its values share, or at blanks.
 
 use std::rc::Rc;
 
@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::profile::value_type;
 
-/// Where a text is cut: at these signs where they part words, at these words, at blanks. A cut with none of them only
-/// trims.
+/// Where a text is split: at these signs between words, at these words, or at blanks. An empty rule only trims.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitRule {
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -19,23 +18,23 @@ pub struct SplitRule {
     pub blanks: bool,
 }
 
-/// A sign or word parts a column when this share of the distinct values has it (docs/design/learning.md 2.4).
+/// Minimum share of distinct values with a sign or word that splits the column (docs/design/learning.md 2.4).
 const NEARLY_ALL: f64 = 0.85;
 const MAX_PIECES: usize = 10;
-/// Values with more words than this are prose, and words of prose are no columns.
+/// Maximum words of a value that is split at blanks; longer ones are prose.
 const MAX_WORDS: usize = 8;
-/// Signs that part words and belong to one of them.
+/// Signs that separate words but belong to one of them.
 const UNITS: &str = "$€£¥%";
-/// Characters of a value that are looked at.
+/// Maximum characters examined of a value.
 const MAX_CHARS: usize = 2_000;
 
 /// Byte ranges of a value.
 pub type Pieces = Vec<(usize, usize)>;
 
-/// From which piece to which: from the start, or from the end when negative.
+/// First and last piece, counted from the start, or from the end if negative.
 pub type PieceRange = (i32, i32);
 
-/// The ways to cut a column of these distinct values, each with the stretches of pieces that are worth a column.
+/// The rules that split a column of these distinct values, each with the ranges of pieces that become columns.
 pub fn split_rules(distinct: &[Rc<ScannedValue<'_>>]) -> Vec<(SplitRule, Vec<PieceRange>)> {
     if distinct.len() < 2 {
         return Vec::new();
@@ -45,13 +44,13 @@ pub fn split_rules(distinct: &[Rc<ScannedValue<'_>>]) -> Vec<(SplitRule, Vec<Pie
     if !signs.is_empty() {
         cuts.push(SplitRule { signs: signs.clone(), ..SplitRule::default() });
     }
-    // A price keeps its currency, where something else parts it from its neighbours: `$79.01 (53%)`.
+    // A price keeps its currency if other signs separate it from its neighbours: `$79.01 (53%)`.
     let apart: String = signs.chars().filter(|&sign| !UNITS.contains(sign)).collect();
     if !apart.is_empty() && apart != signs {
         cuts.push(SplitRule { signs: apart, ..SplitRule::default() });
     }
     if !words.is_empty() {
-        // At words only: the signs of a sentence stay in it (`“Be. Not seem.” Author: Ann`).
+        // At words only: a sentence keeps its signs (`“Be. Not seem.” Author: Ann`).
         cuts.push(SplitRule { words: words.clone(), ..SplitRule::default() });
         cuts.push(SplitRule { signs: signs.clone(), words, blanks: false });
     }
@@ -90,7 +89,7 @@ fn whole_pieces(cut: SplitRule, values: &[Rc<ScannedValue<'_>>]) -> (SplitRule, 
     (cut, places)
 }
 
-/// Word by word where all values have as many; else a first or last word that is a number wherever it stands.
+/// Word by word, if all values have the same number of words; otherwise a first or last word that is always a number.
 fn by_words(cut: SplitRule, values: &[Rc<ScannedValue<'_>>]) -> Option<(SplitRule, Vec<PieceRange>)> {
     let counts: Vec<usize> = values.iter().map(|value| cut.pieces(value).len()).collect();
     let count = counts[0];
@@ -115,7 +114,7 @@ fn by_words(cut: SplitRule, values: &[Rc<ScannedValue<'_>>]) -> Option<(SplitRul
     (!places.is_empty()).then_some((cut, places))
 }
 
-/// The index that a place means in a list of this length.
+/// Resolves an index, negative from the end, in a list of this length.
 pub fn resolve_index(place: i32, length: usize) -> Option<usize> {
     if place >= 0 {
         Some(place as usize).filter(|&at| at < length)
@@ -125,7 +124,7 @@ pub fn resolve_index(place: i32, length: usize) -> Option<usize> {
 }
 
 impl SplitRule {
-    /// The byte ranges that are left between the cuts, trimmed, nothing empty.
+    /// The byte ranges of the pieces, trimmed, without empty ones.
     pub fn pieces(&self, value: &ScannedValue<'_>) -> Pieces {
         let mut pieces = Vec::new();
         let mut from = 0;
@@ -162,7 +161,7 @@ impl SplitRule {
     }
 }
 
-/// A value and its words and parting signs: each way to cut it looks at the same ones.
+/// A value with its words and separating signs, scanned once for all rules.
 pub struct ScannedValue<'v> {
     pub text: &'v str,
     parts: Vec<ValueToken<'v>>,
@@ -182,7 +181,7 @@ struct ValueToken<'v> {
 
 enum ValueTokenKind {
     Word,
-    /// A sign that parts words here.
+    /// A sign that separates words.
     Sign(char),
 }
 
@@ -199,8 +198,8 @@ impl<'v> ValueToken<'v> {
     }
 }
 
-/// Words and parting signs of a text. A sign inside a word (5:38:56, 4/28/97, 704-0213) parts nothing, but brackets,
-/// currencies and bars always do.
+/// Words and separating signs of a text. A sign inside a word (5:38:56, 4/28/97, 704-0213) separates nothing, except
+/// brackets, currencies and bars.
 fn scan(value: &str) -> Vec<ValueToken<'_>> {
     let mut parts = Vec::with_capacity(value.len().min(MAX_CHARS) / 5 + 2);
     let mut word: Option<usize> = None;

@@ -1,4 +1,4 @@
-//! A first or last or special record often looks different enough to be lost: the cut that has it too comes first.
+//! Promotes a candidate that contains the best one plus a few atypical records, which are often first or last.
 
 use super::atypical;
 use super::features::{Meter, PathPrecision};
@@ -7,14 +7,14 @@ use super::outlier_rows;
 use super::rank::{RankedRowSet, overlap};
 use crate::page::tokens::{Span, TokenKind, Tokens};
 
-/// How much worse a fuller cut of the best list may score and still be preferred.
+/// Maximum score loss of a superset that is still preferred.
 const MAX_SCORE_LOSS: f64 = 0.35;
 
-/// A fuller cut may take in neighbours, but not reach out for something elsewhere on the page: compactness shows it.
+/// Maximum loss of compactness: a superset may include neighbours, but nothing elsewhere on the page.
 const MAX_COMPACTNESS_LOSS: f64 = 0.02;
 
-/// Where a cut of the best list has all its rows and some more (special records are few: at most half as many again), none
-/// of them odd, and scores nearly as well, it comes first.
+/// Moves a superset to the front if it has all rows of the best list, at most half as many again, no outliers, and
+/// nearly the same score.
 pub fn promote(view: &PageView<'_>, meter: &mut Meter<'_, '_>, ranked: &mut Vec<RankedRowSet>) {
     let Some(best) = ranked.first() else { return };
     let mut fullest = 0;
@@ -40,8 +40,9 @@ fn has_no_outliers(view: &PageView<'_>, meter: &mut Meter<'_, '_>, rows: &[Span]
     !outlier_rows::find_outliers(view, rows, &sameness).contains(&true)
 }
 
-/// Every row of the fuller cut says three things, or half as many as the middling row, or as many as the poorest of the
-/// best cut: a total (“6 departures”) is as alike as a special record, but says less. Or it shows what they all show.
+/// Does every row of the superset have enough texts: three, half of the median, or the minimum of the best list? A
+/// total (“6 departures”) is as similar as an atypical record, but has fewer texts. A row with the common contents
+/// passes too.
 fn all_rows_informative(view: &PageView<'_>, best: &[Span], fuller: &[Span]) -> bool {
     let texts = |&row: &Span| view.tokens.slice(row).iter().filter(|token| token.kind == TokenKind::Text).count();
     let mut counts: Vec<usize> = fuller.iter().map(texts).collect();
@@ -56,7 +57,7 @@ fn all_rows_informative(view: &PageView<'_>, best: &[Span], fuller: &[Span]) -> 
     fuller.iter().all(|row| texts(row) >= enough || shows_it(row))
 }
 
-/// All rows of `few` are rows of `many`.
+/// Are all rows of `few` rows of `many`?
 fn is_subset(tokens: &Tokens<'_>, few: &[Span], many: &[Span]) -> bool {
     let shared = overlap(tokens, few, many) * (few.len() + many.len()) as f64 / 2.0;
     shared + 0.5 >= few.len() as f64

@@ -1,8 +1,9 @@
 //! The one template type: what all rows of a list share, with slots where they differ.
 //!
-//! A template has one or more variants (a shape each: after a redesign the old and the new one are both kept) and one list
-//! of columns, which every variant fills from its own slots. A constant text is an anchor and stays a slot, hidden at
-//! first: were it a condition, “In stock” on every row would be lost on the day one item is sold out.
+//! A template has one or more variants, one per row format (after a redesign the old and the new one are both kept),
+//! and one list of columns, which every variant fills from its own slots. A constant text is an anchor and stays a
+//! slot, hidden at first. It is not a condition: otherwise the list would be lost on the day one item is no longer “In
+//! stock”.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use super::find::Finder;
 use super::leaf::LeafKind;
 use super::row_rule::RowRule;
 
-/// Of the file; a reader refuses what is newer.
+/// Version of the file format; newer files are refused.
 pub const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,42 +29,42 @@ pub struct TemplateColumn {
     pub hidden: bool,
 }
 
-/// One shape of the rows.
+/// One row format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
     /// How the rows were found where the template was learned.
     pub finder: Finder,
     /// How many rows it was learned from.
     pub rows: u32,
-    /// A row belongs to the list when it fits at least this well.
+    /// Minimum quality of a row of the list.
     pub floor: f64,
-    /// What the rows that it was learned from looked like under it.
+    /// How well the rows that it was learned from fit it.
     #[serde(default)]
     pub own: TrainingFit,
-    /// The names above the columns, where the list is a table.
+    /// The column names above the rows, if the list is a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub header: Vec<String>,
-    /// Paths of elements that make lists inside the row, the innermost first.
+    /// Paths of the elements of inner lists, the innermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<String>,
     /// The tree of fixed parts and slots, in page order.
     pub parts: Vec<RowPart>,
     pub slots: Vec<Slot>,
-    /// Of each column of the template: where its values come from in this shape.
+    /// For each column of the template: where this variant reads its values.
     pub sources: Vec<Option<ColumnSource>>,
-    /// How a person said the rows are found; by default the page's own lists are looked through.
+    /// A person's rule for finding the rows; by default the automatically found row sets are tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RowRule>,
 }
 
-/// The measure of later pages: rows that differ among themselves never fit their template wholly.
+/// The reference for later pages: rows that differ among themselves never fit their template completely.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainingFit {
     pub similarity: f64,
     pub quality: f64,
 }
 
-/// Of templates that were written before it was measured.
+/// The default for templates written before it was measured.
 impl Default for TrainingFit {
     fn default() -> TrainingFit {
         TrainingFit { similarity: 1.0, quality: 1.0 }
@@ -96,19 +97,19 @@ pub struct TemplateElement {
     pub parts: Vec<RowPart>,
 }
 
-/// What the aligner knows of a slot. Every list is bounded, commonest first.
+/// The stored profile of a slot. Every list is bounded, commonest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slot {
     pub kind: LeafKind,
-    /// In how many of the rows it was found.
+    /// Number of rows that have it.
     pub count: u32,
     pub paths: Vec<(String, u32)>,
     pub class_paths: Vec<(String, u32)>,
-    /// Values that came back.
+    /// Repeated values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<(String, u32)>,
     pub types: Vec<(u8, u32)>,
-    /// Where other slots have the same path, and only their order tells them apart.
+    /// Sibling counts, if other slots have the same path and only order distinguishes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<SiblingCounts>,
 }
@@ -117,7 +118,7 @@ pub struct Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiblingCounts {
     pub elements: u32,
-    /// The same of its path with classes, where all rows have as many of those.
+    /// The same for the path with classes, if all rows have the same number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classed: Option<u32>,
 }
@@ -133,14 +134,14 @@ pub enum ColumnSource {
 pub enum TemplateError {
     #[error("this is not a template: {0}")]
     Json(#[from] serde_json::Error),
-    #[error("the template's version is {0}; this program reads up to {VERSION}")]
+    #[error("the template has version {0}, but this program reads versions up to {VERSION}; install a newer pieme")]
     Version(u32),
     #[error("the template is damaged: {0}")]
     Damaged(&'static str),
 }
 
 impl TemplateError {
-    /// Line and column of the text, where it is no JSON of a template.
+    /// Line and column of a JSON error.
     pub fn position(&self) -> Option<(usize, usize)> {
         match self {
             TemplateError::Json(error) => Some((error.line(), error.column())).filter(|(line, _)| *line > 0),
@@ -172,7 +173,7 @@ impl Template {
         &self.columns
     }
 
-    /// The places of all columns, hidden ones included.
+    /// Indices of all columns, hidden ones included.
     pub fn every_column(&self) -> Vec<usize> {
         (0..self.columns.len()).collect()
     }
@@ -190,7 +191,7 @@ impl Template {
         }
     }
 
-    /// A further column at the end, shown; no variant but the first has a source for it.
+    /// Appends a visible column; only the first variant has a source for it.
     pub fn add_column(&mut self, name: &str, source: ColumnSource) {
         self.columns.push(TemplateColumn { name: name.to_owned(), hidden: false });
         let mut source = Some(source);
@@ -199,8 +200,8 @@ impl Template {
         }
     }
 
-    /// The old template with one more shape, which comes first: `columns` says which of the new columns each old one is, and
-    /// the `rest` of the new ones stand behind, hidden.
+    /// The old template with one more variant, which comes first. `columns` maps each old column to a new one; the
+    /// `rest` of the new columns are appended, hidden.
     pub fn with_variant(old: &Template, new: &Template, columns: &[Option<usize>], rest: &[usize]) -> Template {
         let mut made = old.clone();
         let Some(shape) = new.variants.first() else { return made };
@@ -224,23 +225,23 @@ impl Template {
         std::iter::once(name.to_owned()).chain(numbered).find(|name| is_free(name)).unwrap_or_default()
     }
 
-    /// A person may have edited the file: every index must lead somewhere.
+    /// Validates all indices: a person may have edited the file.
     fn check(&self) -> Result<(), TemplateError> {
         if self.variants.is_empty() {
             return Err(TemplateError::Damaged("it has no variant"));
         }
         for variant in &self.variants {
             if variant.sources.len() != self.columns.len() {
-                return Err(TemplateError::Damaged("a variant has not one source for each column"));
+                return Err(TemplateError::Damaged("a variant does not have exactly one source per column"));
             }
             let slots = variant.slots.len();
             let mut used = slots_used(&variant.parts);
             used.extend(variant.sources.iter().flatten().flat_map(ColumnSource::slots));
             if used.into_iter().any(|slot| slot >= slots) {
-                return Err(TemplateError::Damaged("it names a slot that is not there"));
+                return Err(TemplateError::Damaged("it refers to a slot that does not exist"));
             }
             if !variant.rule.as_ref().is_none_or(RowRule::is_readable) {
-                return Err(TemplateError::Damaged("its rule for rows cannot be read"));
+                return Err(TemplateError::Damaged("its rule for rows is invalid"));
             }
         }
         Ok(())
@@ -248,7 +249,7 @@ impl Template {
 }
 
 impl ColumnSource {
-    /// The slots that it is made of.
+    /// The slots that it reads.
     pub fn slots(&self) -> Vec<usize> {
         match self {
             ColumnSource::Slot(slot) => vec![*slot],
@@ -269,13 +270,13 @@ impl ColumnSource {
 }
 
 impl Variant {
-    /// Is the column made of what a reader sees?
+    /// Does the column read visible text only?
     pub fn reads_text(&self, column: usize) -> bool {
         let source = self.sources.get(column).and_then(Option::as_ref);
         source.is_some_and(|it| it.slots().iter().all(|&slot| self.slots[slot].kind == LeafKind::Text))
     }
 
-    /// Does a column say what stands above its row?
+    /// Does any column read a heading above the row?
     pub fn uses_headings(&self) -> bool {
         self.sources.iter().flatten().any(ColumnSource::is_heading)
     }
@@ -287,7 +288,7 @@ impl Variant {
 }
 
 impl Slot {
-    /// The value that (nearly) all rows share, when there is one.
+    /// The value of all rows that have the slot, if it is the same in at least two.
     pub fn constant(&self) -> Option<&str> {
         let (value, count) = self.values.first()?;
         (self.count >= 2 && *count == self.count).then_some(value)

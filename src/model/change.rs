@@ -1,10 +1,10 @@
-//! How much of a table has changed.
+//! Counts of the records that a publication changed.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How many records a publication has added, changed and removed.
+/// How many records a publication added, changed and removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeCounts {
     pub added: u64,

@@ -11,11 +11,11 @@ pub struct Column {
     pub kind: ColumnType,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// A regular expression with one named group for each column that it yields; without such groups its first group, or
-    /// all of it, is the column's text.
+    /// A regular expression with one named group for each column that it yields. Without named groups, its first group
+    /// or else the whole match is the column's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// Where the text is cut into columns (drill down).
+    /// Splits the text into columns (drill down).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
     /// Names of the columns that are joined into this one (roll up).
@@ -25,13 +25,13 @@ pub struct Column {
     pub default: Option<String>,
 }
 
-/// A delimiter, and the columns that the pieces go to.
+/// A delimiter, and the columns for the pieces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Split {
-    /// At the first place: into the column itself and `NAME_2`.
+    /// At the first occurrence: into the column itself and `NAME_2`.
     At(String),
-    /// Into as many pieces as there are names; the last has the rest.
+    /// Into as many pieces as there are names; the last one has the rest.
     Into(SplitInto),
 }
 
@@ -50,7 +50,7 @@ impl Split {
         }
     }
 
-    /// The columns that the pieces go to.
+    /// The columns for the pieces.
     pub fn names(&self, own: &str) -> Vec<String> {
         match self {
             Split::At(_) => vec![own.to_owned(), format!("{own}_2")],
@@ -74,7 +74,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// As task.toml spells it.
+    /// The word in task.toml.
     pub fn word(self) -> &'static str {
         match self {
             ColumnType::Text => "text",
@@ -90,7 +90,7 @@ impl ColumnType {
 }
 
 impl Column {
-    /// A plain text column: all that is known of a slot that was only named.
+    /// A plain text column, for a slot that only has a name.
     pub fn text(name: &str) -> Column {
         Column {
             name: name.to_owned(),

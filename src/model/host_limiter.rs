@@ -1,27 +1,27 @@
-//! When each host may be asked next, over all who want to. Pure: the time comes in from outside.
+//! Per-host rate limiter over all runs. PURE: the current time is an argument.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::run::RunId;
 
-/// Hosts that are remembered. One that nobody waits for and that may be asked at once is the first to be forgotten.
+/// Maximum number of hosts in memory. An unused host that may be requested at once is evicted first.
 const MAX_HOSTS: usize = 4_096;
 
-/// Two requests to one host are at least a delay apart, and no more than `per_host` runs are at one at a time. A run has
-/// at most one turn, or one place in a line.
+/// Keeps requests to one host at least a delay apart, and at most `per_host` runs active on it. A run has at most one
+/// grant or one place in a queue.
 #[derive(Debug)]
 pub struct HostLimiter {
     per_host: usize,
     hosts: HashMap<String, HostQueue>,
 }
 
-/// A run whose turn has come, and how long it has to wait for its moment.
+/// A run that may send its request, after waiting this long.
 pub type HostGrant = (RunId, Duration);
 
 #[derive(Debug)]
 struct HostQueue {
-    /// Nobody asks before this.
+    /// Earliest time of the next request.
     free_at: Instant,
     active: Vec<RunId>,
     queue: VecDeque<(RunId, Duration)>,
@@ -32,8 +32,8 @@ impl HostLimiter {
         HostLimiter { per_host: per_host.max(1), hosts: HashMap::new() }
     }
 
-    /// A run wants to ask a host, and to leave it alone for `delay` after that. None: it stands in line, and comes up
-    /// when another one's turn is over.
+    /// Asks for a request to `host`, with a pause of `delay` after it. `None` means that the run is queued; it is
+    /// granted its request when another run is done.
     pub fn acquire(&mut self, run: RunId, host: &str, delay: Duration, now: Instant) -> Option<Duration> {
         self.evict_idle_hosts(now);
         let per_host = self.per_host;
@@ -49,7 +49,7 @@ impl HostLimiter {
         Some(host.grant(run, delay, now))
     }
 
-    /// A run's request is done; the host is to be left alone for `pause` from now on. Says whose turn it is.
+    /// Ends a run's request; the host gets a pause of `pause` from now on. Returns the runs that may continue.
     pub fn release(&mut self, run: RunId, pause: Duration, now: Instant) -> Vec<HostGrant> {
         let per_host = self.per_host;
         let mut granted = Vec::new();
@@ -65,7 +65,7 @@ impl HostLimiter {
         granted
     }
 
-    /// A run has ended, wherever it stood.
+    /// Removes a run that has ended, active or queued.
     pub fn remove_run(&mut self, run: RunId, now: Instant) -> Vec<HostGrant> {
         for host in self.hosts.values_mut() {
             host.queue.retain(|(it, _)| *it != run);

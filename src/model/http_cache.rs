@@ -1,25 +1,25 @@
-//! What a run leaves for the next one, so that a site is not asked for the same thing twice.
+//! HTTP cache entries: what a run keeps for conditional requests of the next one.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// A page that its server will say is unchanged, or not. Its bytes are kept beside it.
+/// A cached page with the validators for a conditional request. Its bytes are stored beside it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CachedPage {
     pub url: Url,
     pub etag: Option<String>,
     pub last_modified: Option<String>,
-    /// A digest of all that was sent with the request and could have changed the answer: cookies, log-in, headers.
+    /// A digest of everything sent with the request that could have changed the response: cookies, login, headers.
     #[serde(rename = "asked_as")]
     pub request_digest: u64,
     /// Header names in lower case, as in [`super::PageMeta`].
     pub headers: Vec<(String, String)>,
-    /// When it was last fetched in full.
+    /// When it was last fetched completely.
     pub fetched_at: DateTime<Utc>,
 }
 
-/// What an origin says about robots; an empty text allows everything.
+/// robots.txt of an origin; an empty text allows everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RobotsTxt {
     /// Scheme, host and port: `https://example.org`.
@@ -29,13 +29,13 @@ pub struct RobotsTxt {
 }
 
 impl CachedPage {
-    /// Of a body, compressed: a page of 20 MB, the default limit, has about this.
+    /// Maximum size of a body, compressed: a page of 20 MB, the default limit, has about this.
     pub const MAX_BODY_BYTES: usize = 2 << 20;
-    /// Of all else as JSON: address, validators and headers.
+    /// Maximum size of everything else as JSON: address, validators and headers.
     pub const MAX_JSON_BYTES: usize = 16 << 10;
 }
 
 impl RobotsTxt {
-    /// What comes after these is not read, as RFC 9309 allows.
+    /// Content after this many bytes is not read, as RFC 9309 allows.
     pub const MAX_BYTES: usize = 500 << 10;
 }

@@ -1,4 +1,4 @@
-//! Which records a run had, in sixteen numbers: enough to tell how many two runs have in common.
+//! Bottom-16 MinHash of the record keys; estimates how many records two runs share.
 
 use std::collections::BTreeSet;
 use std::hash::Hasher;
@@ -6,13 +6,13 @@ use std::hash::Hasher;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
-/// Hashes that are kept: the least ones, which any two runs choose alike. Of two lists that share three records in ten, one
-/// pair in 300 looks as if it shared none; every run of every task carries them, so more would be dear.
+/// Number of hashes kept, the smallest ones. Of two lists that share three records in ten, one pair in 300 looks as if
+/// it shared none; every run of every task carries the hashes, so more would be expensive.
 const SKETCH_SIZE: usize = 16;
-/// Two lists of fewer records share none by chance.
+/// Lists with fewer records are not compared: they could share none by chance.
 const MIN_RECORDS: usize = 8;
 
-/// The records of a run, by the columns that tell them apart.
+/// The MinHash of a run's records, and the columns that identify a record.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MinHash {
     pub columns: Vec<String>,
@@ -24,19 +24,19 @@ impl MinHash {
         MinHash { columns, least: BTreeSet::new() }
     }
 
-    /// One record more, by its cells of those columns.
+    /// Adds a record by its cells of those columns.
     pub fn add<'c>(&mut self, cells: impl Iterator<Item = Option<&'c str>>) {
-        // With zero keys: it is compared with what other processes have kept.
+        // A hash with fixed zero keys, because hashes of other processes are compared with it.
         let mut hasher = SipHasher13::new();
         let mut is_filled = false;
         for cell in cells {
             hasher.write(cell.unwrap_or_default().as_bytes());
-            // No byte of UTF-8: no two records look alike.
+            // A byte that is not valid UTF-8, so cell borders are unambiguous.
             hasher.write(&[0xff]);
             is_filled |= cell.is_some();
         }
         if is_filled {
-            // The lower half is as good as any.
+            // The lower half of the hash is as uniform as the whole.
             self.least.insert(hasher.finish() as u32);
             if self.least.len() > SKETCH_SIZE {
                 self.least.pop_last();
@@ -44,7 +44,7 @@ impl MinHash {
         }
     }
 
-    /// The share of the records of both runs together that both have; none where that cannot be told.
+    /// Estimated Jaccard index of the records of two runs; `None` where they cannot be compared.
     pub fn jaccard(&self, other: &MinHash) -> Option<f64> {
         if self.columns != other.columns || self.least.len().min(other.least.len()) < MIN_RECORDS {
             return None;
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(of(0..500).jaccard(&of(0..500)), Some(1.0));
         assert_eq!(of(0..500).jaccard(&of(500..1_000)), Some(0.0));
         assert_eq!(of(0..12).jaccard(&of(6..12)), None, "six are too few to tell");
-        // 300 of 600 are in both; sixteen of them say so to within two standard deviations.
+        // 300 of 600 are in both; the estimate from sixteen hashes is within two standard deviations.
         let half = of(0..450).jaccard(&of(150..600)).expect("many records");
         assert!((0.25..=0.75).contains(&half), "{half}");
     }

@@ -1,10 +1,10 @@
-//! What one request brought back.
+//! A page: the response to one request.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// A fetched page. The bytes are as they came, after content decoding; nothing has been parsed yet.
+/// A fetched page. The bytes are as received, after content decoding; nothing has been parsed yet.
 #[derive(Clone, Debug)]
 pub struct Page {
     pub meta: PageMeta,
@@ -14,14 +14,14 @@ pub struct Page {
 /// Everything about a page but its bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageMeta {
-    /// Where the page was found in the end, after redirects.
+    /// The final address, after redirects.
     pub url: Url,
     pub status: u16,
-    /// Header names in lower case, in the order they came.
+    /// Header names in lower case, in the order received.
     pub headers: Vec<(String, String)>,
     pub fetched_at: DateTime<Utc>,
     pub elapsed_ms: u64,
-    /// The name that a script's `save` gave it.
+    /// The name given by a script's `save`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_as: Option<String>,
 }

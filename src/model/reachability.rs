@@ -1,25 +1,27 @@
-//! Why an address is not reached.
+//! Why an address cannot be reached.
 
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// What the guard says no to.
+/// Why the guard refuses an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
-    #[error("`{0}:` addresses are never fetched, only http and https")]
+    #[error("`{0}:` addresses are never fetched; only http and https are allowed")]
     Scheme(String),
     #[error("the address has no host")]
     NoHost,
-    #[error("the address has {0} bytes; none of a site's own is so long")]
+    #[error("the address is too long ({0} bytes)")]
     TooLong(usize),
     #[error(
-        "the host {0} is not one of this task's; add it to `fetch.allow_hosts` in task.toml if it belongs to the site"
+        "the host {0} is not allowed for this task; add it to `fetch.allow_hosts` in task.toml if it belongs to the \
+         site"
     )]
     Host(String),
     #[error(
-        "{host} is at {address}, which is not a public address; set `fetch.allow_private = true` in task.toml if that is meant"
+        "{host} is at {address}, which is not a public address; \
+         set `fetch.allow_private = true` in task.toml if that is meant"
     )]
     Private { host: String, address: IpAddr },
 }
@@ -32,14 +34,14 @@ pub enum ConnectError {
     Refused(Refusal),
     #[error("{0}")]
     Name(String),
-    /// The host is there and wants no connection: nothing has been sent.
+    /// The host refused the connection: nothing has been sent.
     #[error("{0}")]
     Declined(String),
     #[error("{0}")]
     Connection(String),
-    #[error("it takes too long")]
+    #[error("the connection timed out")]
     TooLong,
-    /// Whoever connects has no descriptor left: no fault of the host's.
+    /// The connecting process has no file descriptor left; not the host's fault.
     #[error("{0}")]
     Shortage(String),
 }

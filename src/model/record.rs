@@ -1,4 +1,4 @@
-//! Records: what the rows of a page say, under column names.
+//! Records: the values of the rows of a page, under column names.
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
@@ -10,20 +10,20 @@ pub struct Table {
 }
 
 impl Table {
-    /// Columns of a table that is published, without the values beside their texts. SQLite takes 2,000 and PostgreSQL 1,600, of
-    /// which a row with long texts has to fit into 8 kB.
+    /// Maximum number of columns of a published table, without the columns of typed values. SQLite allows 2,000 and
+    /// PostgreSQL 1,600, of which a row with long texts has to fit into 8 kB.
     pub const MAX_COLUMNS: usize = 500;
 }
 
-/// One record; the cells stand in the order of the table's columns.
+/// One record; the cells are in the order of the table's columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Row {
     pub cells: Vec<Option<String>>,
-    /// Which page of the run it was on, counted from 0.
+    /// The page of the run, counted from 0.
     pub page: u32,
 }
 
-/// Characters of [`Table::first_row`].
+/// Maximum characters of [`Table::first_row`].
 const FIRST_ROW_CHARS: usize = 200;
 
 impl Table {
@@ -32,13 +32,13 @@ impl Table {
         Records(self)
     }
 
-    /// The first row in words, to know the table by.
+    /// The first row as one text, for recognising the table.
     pub fn first_row(&self) -> String {
         let cells = self.rows.first().map(|row| row.cells.iter().flatten().cloned().collect::<Vec<_>>());
         cells.unwrap_or_default().join(" | ").chars().take(FIRST_ROW_CHARS).collect()
     }
 
-    /// Of each column its new name, or none where it is not wanted.
+    /// Renames the columns; those without a name are dropped.
     pub fn with_column_names(&self, names: &[Option<String>]) -> Table {
         let kept = |row: &Row| {
             let cells = row.cells.iter().zip(names).filter(|(_, name)| name.is_some()).map(|(cell, _)| cell.clone());

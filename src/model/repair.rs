@@ -1,14 +1,14 @@
-//! What was found again after a redesign, until somebody says yes.
+//! Repair proposals: templates for a redesigned page, stored until a person decides.
 
 use serde::{Deserialize, Serialize};
 
 use super::{RunId, Table};
 
-/// The lists of a redesigned page under the columns that there were, best first.
+/// Lists of a redesigned page under the old column names, best first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RepairProposals {
     pub proposals: Vec<RepairProposal>,
-    /// Why the first is not to be taken without a person; none where nothing speaks against it.
+    /// Why the first one needs a person's confirmation; `None` if nothing speaks against it.
     pub doubt: Option<String>,
 }
 
@@ -16,21 +16,21 @@ pub struct RepairProposals {
 pub struct RepairProposal {
     pub method: String,
     pub score: f64,
-    /// As JSON text. It reads the old shape as well.
+    /// As JSON text. It also reads pages of the old layout.
     pub template: String,
-    /// What it reads off the page, with the columns that are hidden at first.
+    /// The rows it extracts from the page, including columns that are hidden at first.
     pub table: Table,
-    /// Where each row of it stands on the page: its first token, and one past its last.
+    /// Position of each row on the page: its first token, and one past its last.
     #[serde(default)]
     pub places: Vec<(u32, u32)>,
-    /// The names of the columns that are shown; none for a hidden one.
+    /// Names of the visible columns; `None` for a hidden one.
     pub names: Vec<Option<String>>,
 }
 
-/// The same, kept for the person who is asked.
+/// Proposals stored for the person who labels the task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredProposals {
-    /// Whose page it is.
+    /// The run that fetched the page.
     pub run: RunId,
     #[serde(rename = "mended")]
     pub repair: RepairProposals,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::RunStatistics;
 
-/// Names one run for ever; sorts by time of creation.
+/// Identifies a run permanently; sorts by time of creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RunId(pub Uuid);
@@ -85,7 +85,7 @@ words! {
     Publication { Changed = "changed", Unchanged = "unchanged" }
 }
 words! {
-    /// Why a run's rows were kept aside; the old ones stay published.
+    /// Why a run's rows were quarantined; the old ones stay published.
     Quarantine {
         /// Similarity to the template below 0.7.
         Layout = "layout",
@@ -93,7 +93,7 @@ words! {
         Rows = "rows",
         /// Fill rate, type or value shape of a column is off.
         Columns = "columns",
-        /// Learned just now, and no candidate is clearly ahead.
+        /// Just learned, and no candidate is clearly ahead.
         Provisional = "provisional",
     }
 }
@@ -146,7 +146,7 @@ words! {
     }
 }
 
-/// How a run ended. Matched without `_`, so that a new outcome must be judged everywhere.
+/// How a run ended. Matched without `_`, so that the compiler finds every place where a new outcome must be handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", content = "cause", rename_all = "lowercase")]
 pub enum Outcome {
@@ -199,7 +199,7 @@ impl Outcome {
     }
 }
 
-/// A run's outcome with the numbers and the sentence that go with it.
+/// A run's outcome with the numbers and the sentence that explain it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     #[serde(flatten)]
@@ -210,9 +210,9 @@ pub struct Verdict {
     pub similarity: Option<f64>,
     pub rows: u64,
     pub pages: u32,
-    /// The rows stand under a template that no person has confirmed yet.
+    /// The rows come from a template that no person has confirmed yet.
     pub provisional: bool,
-    /// The numbers that led to it.
+    /// The statistics behind the verdict.
     #[serde(rename = "figures", default)]
     pub statistics: RunStatistics,
 }
@@ -230,7 +230,7 @@ impl Verdict {
         }
     }
 
-    /// Of a run that ended with its daemon: nothing that its task did.
+    /// Verdict of a run that ended because its daemon ended; not the task's fault.
     pub fn interrupted() -> Verdict {
         Verdict::failed(Failure::Crash, INTERRUPTED)
     }
@@ -240,10 +240,10 @@ impl Verdict {
     }
 }
 
-/// How the sentence of a run begins that was cut short. It stands in databases: it never changes.
+/// Beginning of the sentence of an interrupted run. It is stored in databases and must never change.
 const INTERRUPTED: &str = "the daemon ended while this run was going";
 
-/// What later judgement needs to know about an earlier run.
+/// The facts about an earlier run that the judge needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PastRun {
     pub run: RunId,
@@ -253,11 +253,11 @@ pub struct PastRun {
     pub verdict: Verdict,
 }
 
-/// One line of a run's trace: what a step did. Secrets are blanked before it is made.
+/// One line of a run's trace: what a step did. Secrets are blanked before it is created.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceLine {
     pub at: DateTime<Utc>,
-    /// Which step of the script, counted from 1; 0 for what happens around the steps.
+    /// The step of the script, counted from 1; 0 for events outside of the steps.
     pub step: u32,
     pub verb: String,
     /// What happened, on one line: `GET https://… → 200, 51 kB, 34 ms`.
@@ -283,7 +283,8 @@ mod tests {
         let words: Vec<&str> = State::ALL.iter().map(|state| state.word()).collect();
         assert_eq!(
             words.join(" "),
-            "crash config login blocked needs-label quarantined failed overdue empty changed ok running queued paused never"
+            "crash config login blocked needs-label quarantined failed overdue empty changed ok running queued paused \
+             never"
         );
     }
 }

@@ -25,7 +25,7 @@ use super::unit::TimeSpan;
 pub use flow::{Condition, ExpectCause, ForEachStep, IfStep, MatchStep, SubstituteStep, WaitForStep};
 pub use web::{DetailsStep, LinkSelector, LoginStep, PaginateStep, RequestStep, ScrollStep, SubmitStep};
 
-/// What robot.toml says. No step at all means: get the task's `url`, page on automatically.
+/// The content of robot.toml. No step means: get the task's `url` and paginate automatically.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -50,7 +50,7 @@ pub enum ScriptStep {
     Match(MatchStep),
     Substitute(SubstituteStep),
     Set(BTreeMap<String, String>),
-    /// Fails here with cause `robot`, or the cause given, unless the current page is as said.
+    /// Fails here with cause `robot`, or the given cause, unless the current page meets the condition.
     Expect(Condition),
     Wait(TimeSpan),
     Click(LinkSelector),
@@ -66,7 +66,7 @@ pub enum ScriptStep {
 pub struct ExtractStep {}
 
 impl Script {
-    /// Every step, those inside others too, in the order of the file.
+    /// Every step in the order of the file, including steps inside others.
     pub fn every_step(&self) -> Vec<&ScriptStep> {
         let mut all = Vec::new();
         let mut waiting: Vec<&ScriptStep> = self.steps.iter().rev().collect();
@@ -79,7 +79,7 @@ impl Script {
 }
 
 impl ScriptStep {
-    /// The verb as it stands in the file.
+    /// The verb in the file.
     pub fn verb(&self) -> &'static str {
         match self {
             ScriptStep::Get(_) => "get",
@@ -104,7 +104,7 @@ impl ScriptStep {
         }
     }
 
-    /// The steps inside this one, with the key that they stand under.
+    /// The steps inside this one, with the key they are under.
     pub fn inner(&self) -> Vec<(&'static str, &[ScriptStep])> {
         match self {
             ScriptStep::ForEach(each) => vec![("steps", &each.steps)],

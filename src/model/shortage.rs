@@ -1,10 +1,10 @@
-//! A shortage of the process that asks, such as no descriptor left: no file, no site and no task is to blame.
+//! Recognises errors of resource exhaustion, such as no free file descriptor: no file, site or task is to blame.
 
 use std::io;
 
 use nix::errno::Errno;
 
-/// What is short, and which limit to raise; none for every other error.
+/// What ran out, and which limit to raise; `None` for every other error.
 pub fn shortage(error: &io::Error) -> Option<&'static str> {
     match Errno::from_raw(error.raw_os_error()?) {
         Errno::EMFILE => Some("pieme has no file descriptors left; raise LimitNOFILE= of its unit, or `ulimit -n`"),
@@ -15,7 +15,7 @@ pub fn shortage(error: &io::Error) -> Option<&'static str> {
     }
 }
 
-/// An error in words, with the limit to raise where one was reached.
+/// The error as text, with the limit to raise where one was reached.
 pub fn in_words(error: &io::Error) -> String {
     match shortage(error) {
         Some(limit) => format!("{error}: {limit}"),

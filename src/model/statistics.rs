@@ -1,41 +1,42 @@
-//! The numbers behind a verdict: what later runs are measured against, and what `pieme explain` shows.
+//! Run statistics behind a verdict: later runs are compared with them, and `pieme explain` shows them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{MinHash, NumberStatistics};
 
-/// How much the rows of a page are still like those that the template was learned from. Each is 1 where nothing has changed.
+/// How similar the rows of a page are to those that the template was learned from. Each part is 1 where nothing has
+/// changed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimilarityParts {
-    /// Of the template's tags, in order: what the rows still show.
+    /// Share of the template's tags, in order, that the rows still have.
     pub tags: f64,
-    /// Of the template's slots: what was found, and of the rows: what that explains. None without rows.
+    /// Share of the template's slots that were found, and of the rows' content that they explain. `None` without rows.
     pub fit: Option<f64>,
-    /// Of the values that only their order tells apart: how many stand among as many as before.
+    /// Share of the values identified only by their position that are among as many as before.
     pub places: f64,
-    /// Of the names above the columns: how many are there.
+    /// Share of the column headers that are still there.
     pub header: f64,
 }
 
-/// The line of the similarity, below which a page no longer looks like its template (Shi et al.).
+/// A page whose similarity is below this no longer matches its template (Shi et al.).
 pub const SIMILARITY_THRESHOLD: f64 = 0.7;
-/// The lines of the others. On 24 sites captured over months and years: rows of the same template fit 0.77 and more of what
-/// they fitted (the least where a link was put around each), redesigns that nothing else shows 0.57 to 0.76; one cell more or
-/// less moves all values of a table's row; names above columns are reworded one at a time.
+/// Thresholds of the other parts. On 24 sites captured over months and years, rows of the same template had 0.77 and
+/// more of their former fit (the least where a link was put around each), and redesigns that nothing else shows 0.57 to
+/// 0.76. One cell more or less moves all values of a table's row; column headers are reworded one at a time.
 const FIT_THRESHOLD: f64 = 0.75;
 const PLACES_THRESHOLD: f64 = 0.7;
 const HEADER_THRESHOLD: f64 = 0.5;
 
 impl SimilarityParts {
-    /// Of a page that shows nothing of the template.
+    /// A page that shows nothing of the template.
     pub const NONE: SimilarityParts = SimilarityParts { tags: 0.0, fit: None, places: 1.0, header: 1.0 };
 
-    /// The least of them, each laid out so that [`SIMILARITY_LINE`] is its line.
+    /// The lowest part, each scaled so that its threshold maps to [`SIMILARITY_THRESHOLD`].
     pub fn similarity(&self) -> f64 {
         self.lowest_part().0
     }
 
-    /// The same, with what it is about in words.
+    /// The lowest part, with its explanation.
     pub fn lowest_part(&self) -> (f64, &'static str) {
         let all = self.parts().map(|part| (part.as_similarity(), part.when_off));
         all.into_iter().reduce(|least, it| if it.0 < least.0 { it } else { least }).unwrap_or((1.0, ""))
@@ -57,30 +58,30 @@ impl SimilarityParts {
                 "its rows are built of the same elements",
                 "its rows are built of other elements",
             ),
-            part("fit", self.fit, FIT_THRESHOLD, "its rows hold the same fields", "its rows hold other fields"),
+            part("fit", self.fit, FIT_THRESHOLD, "its rows have the same fields", "its rows have other fields"),
             part(
                 "places",
                 Some(self.places),
                 PLACES_THRESHOLD,
-                "its rows have as many cells as they had",
-                "its rows have more or fewer cells, so that values stand elsewhere",
+                "its rows have as many cells as before",
+                "its rows have more or fewer cells, so values have moved",
             ),
             part(
                 "header",
                 Some(self.header),
                 HEADER_THRESHOLD,
-                "the same names stand above its columns",
-                "other names stand above its columns",
+                "its columns have the same headers",
+                "its columns have other headers",
             ),
         ]
     }
 }
 
-/// One of the four that make a similarity.
+/// One of the four parts of a similarity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimilarityPart {
     pub name: &'static str,
-    /// As it was measured; none where the page has nothing to measure.
+    /// The measured value; `None` where the page has nothing to measure.
     pub value: Option<f64>,
     threshold: f64,
     pub when_fine: &'static str,
@@ -88,7 +89,7 @@ pub struct SimilarityPart {
 }
 
 impl SimilarityPart {
-    /// What the value must reach for a similarity of `wanted`.
+    /// The value needed for a similarity of `wanted`.
     pub fn threshold_for(&self, wanted: f64) -> f64 {
         if wanted < SIMILARITY_THRESHOLD {
             self.threshold * wanted / SIMILARITY_THRESHOLD
@@ -97,7 +98,7 @@ impl SimilarityPart {
         }
     }
 
-    /// The value as a similarity: 1 where there is nothing to measure.
+    /// The value scaled to a similarity: 1 where there is nothing to measure.
     pub fn as_similarity(&self) -> f64 {
         self.value.map_or(1.0, |value| scale_to_similarity(value, self.threshold))
     }
@@ -111,78 +112,78 @@ fn scale_to_similarity(value: f64, line: f64) -> f64 {
     if value < line { threshold * value / line } else { threshold + (1.0 - threshold) * (value - line) / (1.0 - line) }
 }
 
-/// Of one run: how its pages looked, and its rows column by column.
+/// Statistics of one run: similarity of its pages, and its rows by column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunStatistics {
-    /// Of the page least like the template.
+    /// Of the page that is least similar to the template.
     #[serde(rename = "likeness", default, skip_serializing_if = "Option::is_none")]
     pub similarity_parts: Option<SimilarityParts>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<ColumnStatistics>,
-    /// Of its columns of numbers; runs of before have none.
+    /// Of its numeric columns; older runs have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<NumberStatistics>,
-    /// Which records there were; none where nothing tells them apart.
+    /// MinHash of its records; `None` where no column identifies a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<MinHash>,
     #[serde(default)]
     pub signs: Signs,
-    /// A person has said that these rows are right: what was before them is no measure any more.
+    /// A person confirmed these rows: earlier runs are no longer a baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
-    /// The list was found again after a redesign and taken without a person.
+    /// The list was repaired after a redesign and published without a person.
     #[serde(rename = "mended", default, skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
 }
 
-/// What the first page says besides its list. Only what earlier good pages did not say tells anything.
+/// Signs of a page that shows something else than its list. Only signs that earlier good pages did not show count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signs {
-    /// It asks for a password.
+    /// It has a password field.
     pub login: bool,
-    /// It takes us for a machine, or keeps us out.
+    /// It blocks automated visitors.
     pub blocked: bool,
-    /// It calls itself an error.
+    /// Its title is that of an error page.
     pub error: bool,
-    /// It says that nothing was found.
+    /// It says that there are no results.
     pub no_results: bool,
-    /// It breaks off: a document that was begun is not closed.
+    /// The document is cut off: it begins and is not closed.
     pub cut_off: bool,
 }
 
 impl Signs {
-    /// Each in words, with whether the page shows it.
+    /// Each sign as text, with whether the page shows it.
     pub fn each(&self) -> [(&'static str, bool); 5] {
         [
-            ("it asks for a log-in", self.login),
-            ("it takes its visitor for a machine", self.blocked),
-            ("it calls itself an error", self.error),
+            ("it asks for a login", self.login),
+            ("it blocks automated visitors", self.blocked),
+            ("it is an error page", self.error),
             ("it says that nothing was found", self.no_results),
-            ("it breaks off", self.cut_off),
+            ("it is cut off", self.cut_off),
         ]
     }
 }
 
-/// What a column's cells are like.
+/// Statistics of the cells of a column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColumnStatistics {
     pub name: String,
-    /// Cells that are not empty; the rest adds up to them.
+    /// Cells that are not empty; the sum of the following ones.
     pub filled: u64,
     pub numbers: u64,
     pub words: u64,
     pub links: u64,
-    /// Values that came once at least.
+    /// Number of distinct values.
     pub different: u64,
-    /// Cells that are not empty, and have no value of the column's type.
+    /// Cells that are not empty but have no value of the column's type.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unread: u64,
-    /// It is what a reader sees, not an attribute.
+    /// Whether it is visible text, not an attribute.
     pub is_text: bool,
 }
 
 impl ColumnStatistics {
-    /// Cells with a value: a text that does not read as the column's type is none.
+    /// Cells with a value; a text that cannot be read as the column's type does not count.
     pub fn readable(&self) -> u64 {
         self.filled.saturating_sub(self.unread)
     }
@@ -209,7 +210,8 @@ mod tests {
 
     #[test]
     fn figures_of_before_columns_of_numbers_are_read() {
-        let old = r#"{"columns":[{"name":"price","filled":2,"numbers":2,"words":0,"links":0,"different":2,"is_text":true}],
+        let old = r#"{"columns":[{"name":"price","filled":2,"numbers":2,"words":0,"links":0,"different":2,
+            "is_text":true}],
             "signs":{"login":false,"blocked":false,"error":false,"no_results":false,"cut_off":false}}"#;
         let figures: RunStatistics = serde_json::from_str(old).expect("as it was written");
         assert_eq!((figures.columns.len(), figures.numbers.len()), (1, 0));
@@ -218,7 +220,7 @@ mod tests {
     #[test]
     fn the_similarity_is_the_least_of_its_parts() {
         let likeness = SimilarityParts { tags: 0.98, fit: Some(0.9), places: 0.35, header: 1.0 };
-        assert_eq!(likeness.lowest_part().1, "its rows have more or fewer cells, so that values stand elsewhere");
+        assert_eq!(likeness.lowest_part().1, "its rows have more or fewer cells, so values have moved");
         assert!((likeness.similarity() - 0.35).abs() < 1e-9);
         assert_eq!(SimilarityParts { fit: None, ..likeness }.parts()[1].as_similarity(), 1.0, "nothing to measure");
     }

@@ -1,4 +1,4 @@
-//! How a walk stands that waits after every step.
+//! State of a stepwise run (`pieme step`), which pauses after every step.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,8 +7,8 @@ use serde_json::Value;
 pub struct StepwiseState {
     /// The verb of each step.
     pub steps: Vec<String>,
-    /// How many of them are done.
+    /// Number of steps done.
     pub done: usize,
-    /// What the last one did, as `pieme step --json` says it; none at the beginning.
+    /// Result of the last step, as `pieme step --json` prints it; `None` at the beginning.
     pub last: Option<Value>,
 }

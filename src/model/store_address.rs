@@ -1,4 +1,4 @@
-//! Where the rows are kept: a file of SQLite, or a database of PostgreSQL.
+//! The address of the database: an SQLite file or a PostgreSQL database.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,45 +9,44 @@ use url::Url;
 
 use super::TimeSpan;
 
-/// In which schema of a PostgreSQL database pieme's tables and views are, unless the address says another.
+/// The PostgreSQL schema of pieme's tables and views, unless the address names another.
 const SCHEMA: &str = "pieme";
 
-/// Stands for a password wherever an address is shown.
+/// Replaces a password wherever an address is shown.
 const PASSWORD_MASK: &str = "…";
 
-/// Where the store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreAddress {
-    /// The path of a file.
+    /// Path of an SQLite file.
     Sqlite(PathBuf),
     Postgres(PostgresAddress),
 }
 
-/// A PostgreSQL database, and the schema in it that is pieme's. Shown without its password.
+/// A PostgreSQL database, and pieme's schema in it. Displayed without its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresAddress {
-    /// As the driver reads it, with the password.
+    /// In the driver's format, with the password.
     url: String,
     shown: String,
     schema: String,
-    /// Elsewhere, since errors carry addresses.
+    /// Behind an `Arc`, because errors carry addresses and must stay small.
     timeouts: Arc<PostgresTimeouts>,
 }
 
-/// How long a server may take before it is given up: `[postgres]` of config.toml.
+/// Timeouts of a PostgreSQL server: `[postgres]` of config.toml.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PostgresTimeouts {
-    /// For its name, the connection, TLS and the log-in together, at each of its addresses.
+    /// For name resolution, connection, TLS and login together, at each of its addresses.
     pub connect_timeout: TimeSpan,
-    /// A server that has not answered for so long must accept another connection, or it is given up.
+    /// A server that has not answered for this long must accept another connection; otherwise it counts as lost.
     pub answer_timeout: TimeSpan,
-    /// For one answer to a command or a page of the dashboard, though the server is there.
+    /// For one answer to a command or a dashboard page while the server is reachable.
     pub read_timeout: TimeSpan,
     /// The same for the daemon's own work, and for commands that write.
     pub statement_timeout: TimeSpan,
-    /// The server ends a transaction of ours in which nothing was asked for so long. This is the lease of the fleet: a daemon
-    /// that stands still past its lease must not keep others from its tasks by the locks that it holds.
+    /// The server ends one of our transactions that has been idle for this long. It equals the fleet's lease: a daemon
+    /// that hangs past its lease must not block its tasks for other daemons by the locks it holds.
     #[serde(skip)]
     pub idle_in_transaction: TimeSpan,
 }
@@ -66,18 +65,18 @@ impl Default for PostgresTimeouts {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    #[error("it cannot be read as an address ({0})")]
+    #[error("the address is not valid ({0})")]
     Url(url::ParseError),
-    #[error("it names no database")]
+    #[error("the address names no database")]
     NoDatabase,
-    #[error("a password does not stand in an address")]
+    #[error("an address must not contain a password; write `${{secret:NAME}}` instead")]
     Password,
-    #[error("a schema's name has small letters, digits and `_`, begins with a letter and has at most 63 of them")]
+    #[error("a schema name consists of at most 63 lower-case letters, digits and `_`, and begins with a letter")]
     Schema,
 }
 
 impl StoreAddress {
-    /// The same store with other deadlines; a file has none.
+    /// The same address with other timeouts; a file has none.
     pub fn with_timeouts(self, timeouts: PostgresTimeouts) -> StoreAddress {
         match self {
             StoreAddress::Postgres(address) => {
@@ -87,15 +86,15 @@ impl StoreAddress {
         }
     }
 
-    /// Whether a text is an address of PostgreSQL, and not a path.
+    /// True if a text is a PostgreSQL address, not a path.
     pub fn is_postgres(text: &str) -> bool {
         ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
     }
 }
 
 impl PostgresAddress {
-    /// Reads `postgres://user@host/database?schema=pieme`. `filled` is the same with its secrets filled in: only so may it
-    /// have a password.
+    /// Parses `postgres://user@host/database?schema=pieme`. `filled` is the same address with its secrets filled in;
+    /// only this one may contain a password.
     pub fn new(written: &str, filled: &str) -> Result<PostgresAddress, AddressError> {
         let plain = Url::parse(written).map_err(AddressError::Url)?;
         let has_word = |url: &Url| url.query_pairs().any(|(name, _)| name == "password");
@@ -113,7 +112,7 @@ impl PostgresAddress {
         }
         let mut shown = url.clone();
         if shown.password().is_some() {
-            // An address without a host takes no password, and has none.
+            // Fails only for an address without a host, which has no password.
             let _ = shown.set_password(Some("x"));
         }
         let shown = shown.to_string().replacen(":x@", &format!(":{PASSWORD_MASK}@"), 1);
@@ -129,7 +128,7 @@ impl PostgresAddress {
         &self.timeouts
     }
 
-    /// For the driver only: it has the password.
+    /// For the driver only: contains the password.
     pub fn with_password(&self) -> &str {
         &self.url
     }
@@ -139,7 +138,7 @@ impl PostgresAddress {
     }
 }
 
-/// One that needs no quotes in anybody's SQL.
+/// A name that needs no quotes in SQL.
 fn is_schema(name: &str) -> bool {
     name.len() <= 63
         && name.starts_with(|c: char| c.is_ascii_lowercase())

@@ -17,12 +17,13 @@ pub struct TaskName(String);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error(
-        "`{0}` cannot be a task's name: use small letters, digits, `.`, `_` and `-`, and start with a letter or digit"
+        "`{0}` cannot be a task's name: use lower-case letters, digits, `.`, `_` and `-`, and start with a letter or \
+         digit"
     )]
     Characters(String),
-    #[error("a task's name has at most {max} characters, this one has {0}", max = TaskName::MAX_LEN)]
+    #[error("a task's name has at most {max} characters; this one has {0}", max = TaskName::MAX_LEN)]
     TooLong(usize),
-    #[error("`{0}` cannot be a task's name: the database keeps names that start with `sqlite_` for itself")]
+    #[error("`{0}` cannot be a task's name: the database reserves names that start with `sqlite_`")]
     Reserved(String),
 }
 
@@ -70,11 +71,11 @@ impl fmt::Display for TaskName {
     }
 }
 
-/// What task.toml says. The smallest one is a single line, `url = "https://…"`.
+/// The content of task.toml. The smallest one is a single line, `url = "https://…"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Where to start; may be absent when robot.toml begins with a `get`.
+    /// Start address; may be absent if robot.toml begins with a `get`.
     pub url: Option<Url>,
     pub title: Option<String>,
     #[serde(default)]
@@ -97,17 +98,17 @@ pub struct Task {
     pub alert: Alert,
 }
 
-/// When to run: `cron` or `every`; neither means every six hours.
+/// When to run: `cron` or `every`; the default is every six hours.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// Five or six fields; six start with the second.
+    /// Five or six fields; six begin with the second.
     pub cron: Option<String>,
     pub every: Option<TimeSpan>,
     pub timezone: Tz,
     pub jitter: TimeSpan,
     pub overlap: Overlap,
-    /// A run missed while the daemon was down is made up if not older than this.
+    /// A run missed while the daemon was down is made up if it is not older than this.
     pub catch_up: TimeSpan,
 }
 
@@ -127,7 +128,7 @@ pub struct Limits {
     pub memory: ByteSize,
     pub max_pages: u32,
     pub max_requests: u32,
-    /// Of one page, decoded.
+    /// Maximum size of one page, decoded.
     pub max_page_bytes: ByteSize,
 }
 
@@ -136,7 +137,7 @@ pub struct Limits {
 pub struct Fetch {
     pub engine: Engine,
     pub robots_txt: bool,
-    /// Between requests to one host.
+    /// Pause between requests to one host.
     pub delay: TimeSpan,
     pub retries: u32,
     /// Absent: the hosts named in `url` and robot.toml.
@@ -144,9 +145,9 @@ pub struct Fetch {
     /// Loopback and private addresses are refused unless this is true.
     pub allow_private: bool,
     pub user_agent: Option<String>,
-    /// An address of http, https, socks5 or socks5h; `${secret:NAME}` may stand in it.
+    /// Proxy address with scheme http, https, socks5 or socks5h; may contain `${secret:NAME}`.
     pub proxy: Option<String>,
-    /// `"auto"`, or the label of an encoding that overrides what the page says.
+    /// `"auto"`, or the label of an encoding that overrides what the page declares.
     pub charset: String,
 }
 
@@ -161,7 +162,7 @@ pub enum Engine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Data {
-    /// Columns that identify a record from run to run; empty means the whole record does.
+    /// Columns that identify a record from run to run; if empty, the whole record does.
     pub key: Vec<String>,
     pub history: TimeSpan,
 }
@@ -172,10 +173,10 @@ pub struct Data {
 pub struct Expect {
     pub similarity: f64,
     pub min_rows: u64,
-    /// Share of the rows of good runs that may be missing; learned from them where absent.
+    /// Share of the rows of good runs that may be missing; learned from past good runs where absent.
     pub max_row_drop: Option<f64>,
     pub allow_empty: bool,
-    /// A list that was surely found again after a redesign is taken without a person.
+    /// Publish a confident repair after a redesign without a person.
     pub auto_accept: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Lengths of time and sizes as people write them: `"6h"`, `"512M"`.
+//! Durations and sizes as people write them: `"6h"`, `"512M"`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A length of time, written as `"90s"`, `"5m"`, `"1h30m"`, `"90d"` or `"500ms"`.
+/// A duration, written as `"90s"`, `"5m"`, `"1h30m"`, `"90d"` or `"500ms"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeSpan(pub Duration);
 
@@ -14,10 +14,10 @@ pub struct TimeSpan(pub Duration);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ByteSize(pub u64);
 
-/// Why a length of time or a size could not be read; the sentence says what to write instead.
+/// Why a duration or a size could not be read; the message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    #[error("`{0}` is not a length of time; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"")]
+    #[error("`{0}` is not a duration; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"")]
     Span(String),
     #[error("`{0}` is not a size; write for example \"64k\", \"20M\" or \"1G\"")]
     Size(String),

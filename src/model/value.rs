@@ -1,29 +1,29 @@
-//! A typed value: what a cell's text means. The text as found stays beside it.
+//! A typed value: the meaning of a cell's text. The original text stays beside it.
 
 use serde::{Deserialize, Serialize};
 
 use super::column::ColumnType;
 
-/// What a text means. Amounts are kept as digits: `1234.50`, exact, with as many decimals as were written.
+/// A typed value. Amounts are kept as digits: `1234.50`, exact, with as many decimals as were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     Text(String),
     Int(i64),
     Number(String),
-    /// `to` is the other end of a range; no currency where none is said.
+    /// `to` is the upper end of a range; no currency where none is given.
     Money {
         amount: String,
         to: Option<String>,
         currency: Option<String>,
     },
-    /// ISO 8601, as exact as the text: `2024`, `2024-04`, `2024-04-03`, `2024-04-03T14:05:00+02:00`.
+    /// ISO 8601, as precise as the text: `2024`, `2024-04`, `2024-04-03`, `2024-04-03T14:05:00+02:00`.
     Date(String),
     Url(String),
     Email(String),
     Bool(bool),
 }
 
-/// Which facet of a value a column of the store holds.
+/// Which part of a value a column of the store holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Facet {
@@ -35,7 +35,7 @@ pub enum Facet {
 /// A column of values beside a column of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueColumn {
-    /// Which of the columns of texts, from 0.
+    /// Index of the text column, from 0.
     pub of: usize,
     #[serde(rename = "type")]
     pub kind: ColumnType,
@@ -43,7 +43,7 @@ pub struct ValueColumn {
 }
 
 impl Value {
-    /// One part of it as plain text, the way a database reads it.
+    /// One part as plain text, as the database reads it.
     pub fn facet(&self, facet: Facet) -> Option<String> {
         match (self, facet) {
             (Value::Money { to, .. }, Facet::To) => to.clone(),

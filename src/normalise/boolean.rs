@@ -1,4 +1,4 @@
-//! Yes and no.
+//! Booleans: words and signs for yes and no.
 
 use super::{ParsedValue, ValueError};
 use crate::model::Value;
@@ -41,7 +41,7 @@ const NO: &[&str] = &[
     "❌",
 ];
 
-/// Digits say yes and no only where a person says that they do: they are never inferred.
+/// Digits count as yes and no only if a person chose this type: they are never inferred.
 pub fn boolean(text: &str) -> Result<ParsedValue, ValueError> {
     let word = text.trim_end_matches(['.', '!']).to_lowercase();
     let word = word.trim_end_matches('\u{fe0f}');

@@ -1,10 +1,10 @@
-//! Currencies by sign, word and code.
+//! Currencies by symbol, word and ISO code.
 
 use iso_currency::Currency;
 
 use super::Hints;
 
-/// The currency that a text ends in, and where it begins.
+/// The currency at the end of a text, and where it begins.
 pub fn at_end(text: &str, hints: &Hints<'_>) -> Option<(String, usize)> {
     let text = text.trim_end().trim_end_matches(':').trim_end();
     let sign = text.chars().next_back()?;
@@ -26,7 +26,7 @@ pub fn at_end(text: &str, hints: &Hints<'_>) -> Option<(String, usize)> {
     by_word(&bare[start..], dots > 0, hints).map(|code| (code, start))
 }
 
-/// The currency that a text begins with, and where it ends.
+/// The currency at the start of a text, and where it ends.
 pub fn at_start(text: &str, hints: &Hints<'_>) -> Option<(String, usize)> {
     let blank = text.len() - text.trim_start().len();
     let rest = &text[blank..];
@@ -80,7 +80,7 @@ fn by_sign(sign: char, hints: &Hints<'_>) -> Option<String> {
     Some(code.to_owned())
 }
 
-/// What a bare $ is. Of countries that write it so; everywhere else it is the American one.
+/// The currency of a bare `$`: the dollar of the page's country, otherwise the US dollar.
 fn dollar(region: &str) -> &'static str {
     match region {
         "ca" => "CAD",
@@ -97,7 +97,7 @@ fn dollar(region: &str) -> &'static str {
     }
 }
 
-/// Letters before a sign: C$, US $, R$.
+/// Letters before a symbol: C$, US $, R$.
 fn prefixed(letters: &str, sign: char) -> Option<&'static str> {
     if sign == '¥' {
         return matches!(letters, "CN" | "RMB").then_some("CNY").or((letters == "JP").then_some("JPY"));
@@ -119,7 +119,7 @@ fn prefixed(letters: &str, sign: char) -> Option<&'static str> {
     })
 }
 
-/// A word or a code. Short words count only as they are written; `has_dot` tells Fr. and р. from letters.
+/// A word or a code. Short words are case-sensitive; `has_dot` tells Fr. and р. from single letters.
 fn by_word(word: &str, has_dot: bool, hints: &Hints<'_>) -> Option<String> {
     let region = hints.region.as_deref().unwrap_or("");
     let code = match word.to_lowercase().as_str() {
@@ -155,7 +155,7 @@ fn by_word(word: &str, has_dot: bool, hints: &Hints<'_>) -> Option<String> {
     Some(code.to_owned())
 }
 
-/// Four countries write kr; the page must say which it is of.
+/// The currency of `kr`, which four countries write; the page must say which one it is from.
 fn krone(hints: &Hints<'_>) -> Option<&'static str> {
     let by_region = match hints.region.as_deref().unwrap_or("") {
         "se" => Some("SEK"),

@@ -1,5 +1,5 @@
-//! Whether two records are of the same thing: names in either order, with initials, in any case, with or without accents and
-//! punctuation.
+//! Finds records that describe the same thing: names in any order, with initials, in any case, with or without accents
+//! and punctuation.
 
 mod groups;
 
@@ -11,24 +11,24 @@ use unicode_normalization::char::is_combining_mark;
 
 pub use groups::{CandidateFilter, DuplicateCandidates, DuplicateGroup, MatchKind};
 
-/// Longer texts are no names: more words than this are not looked at.
+/// Words of a name that are compared; the rest of a longer text is ignored.
 const MAX_WORDS: usize = 40;
 
-/// What is left of the texts that identify a record when their spelling is taken away.
+/// The identifying texts of a record, normalised for spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchKey {
-    /// Of each text its words, sorted: the order in which a name is written does not matter.
+    /// The words of each text, sorted: the order of the parts of a name does not matter.
     texts: Vec<Vec<String>>,
 }
 
 impl MatchKey {
-    /// None where there is no word in any of the texts.
+    /// `None` if no text has a word.
     pub fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Option<MatchKey> {
         let texts: Vec<Vec<String>> = texts.map(words).collect();
         texts.iter().any(|words| !words.is_empty()).then_some(MatchKey { texts })
     }
 
-    /// The same for records that are the same but for spelling and order.
+    /// Equal for records that differ only in spelling and word order.
     fn exact_hash(&self) -> u64 {
         hash(&self.texts)
     }
@@ -37,8 +37,8 @@ impl MatchKey {
         self.texts.iter().flatten().any(|word| is_initial(word))
     }
 
-    /// Each word that is written out, together with the first letters of all words: what records have in common of which one is
-    /// written with initials.
+    /// Each full word combined with the first letters of all words. A record with initials has such a key in common
+    /// with its full form.
     fn blocking_keys(&self) -> Vec<u64> {
         let skeleton: Vec<Vec<char>> =
             self.texts.iter().map(|words| sorted(words.iter().map(|word| first(word)))).collect();
@@ -46,7 +46,7 @@ impl MatchKey {
         whole.map(|word| hash(&(&skeleton, word))).collect()
     }
 
-    /// Whether one may be the other with initials for names; a word that is written out must be in both.
+    /// True if one may be the other with initials instead of names. They must share a full word.
     fn is_abbreviation_of(&self, other: &MatchKey) -> bool {
         let mut shares_a_word = false;
         let pairs = self.texts.iter().zip(&other.texts);
@@ -56,7 +56,7 @@ impl MatchKey {
     }
 }
 
-/// Words that both have in full are the same; what is left must be as many on both sides, each an initial on one of them.
+/// Full words on both sides must be equal; the rest must be equally many, each an initial on one side.
 fn may_be_abbreviated(one: &[String], two: &[String], shares_a_word: &mut bool) -> bool {
     let (mut one, mut two): (Vec<&String>, Vec<&String>) = (one.iter().collect(), two.iter().collect());
     one.retain(|word| match two.iter().position(|it| it == word && !is_initial(word)) {
@@ -75,7 +75,7 @@ fn may_be_abbreviated(one: &[String], two: &[String], shares_a_word: &mut bool) 
         && letters(&one).into_iter().all(|it| whole(&one, it) + whole(&two, it) <= of_letter(&one, it))
 }
 
-/// The words of a text, sorted. An address is one word: its parts have an order.
+/// The words of a text, sorted. A web address is one word, because its parts are ordered.
 fn words(text: &str) -> Vec<String> {
     if let Some(address) = address(text.trim()) {
         return vec![address];
@@ -89,7 +89,7 @@ fn words(text: &str) -> Vec<String> {
     sorted(words.take(MAX_WORDS).map(unaccented))
 }
 
-/// Letters that are letters of their own to Unicode, but not to whoever writes without them.
+/// Replaces letters that have no decomposition in Unicode but are often written without their stroke or ligature.
 fn unaccented(word: &str) -> String {
     let mut plain = String::with_capacity(word.len());
     for c in word.chars() {
@@ -108,7 +108,7 @@ fn unaccented(word: &str) -> String {
     plain
 }
 
-/// A web address without what does not tell two pages apart.
+/// A web address without the parts that do not distinguish pages.
 fn address(text: &str) -> Option<String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"))?;
     let rest = rest.split('#').next().unwrap_or(rest).trim_end_matches('/');
@@ -117,7 +117,7 @@ fn address(text: &str) -> Option<String> {
     Some(format!("{}{path}", host.strip_prefix("www.").unwrap_or(&host)))
 }
 
-/// One letter of a script that has small ones: a single Chinese character is a name.
+/// True for one letter of a script with lower case: a single Chinese character is a full name.
 fn is_initial(word: &str) -> bool {
     let mut letters = word.chars();
     letters.next().is_some_and(char::is_lowercase) && letters.next().is_none()

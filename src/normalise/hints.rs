@@ -1,4 +1,4 @@
-//! What is known about a page that says how its values are to be read.
+//! Context of a page that decides how its values are read: language, region, time zone and time of fetching.
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
@@ -6,38 +6,38 @@ use url::Url;
 
 use super::DateOrder;
 
-/// Languages that write 1.234,56. Of the main European ones all but English do.
+/// Languages that write 1.234,56: all main European ones except English.
 const COMMA_LANGUAGES: &[&str] = &[
     "bg", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fi", "fr", "gl", "hr", "hu", "id", "is", "it", "lt",
     "lv", "mk", "nb", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "tr", "uk", "vi",
 ];
-/// Regions that write 1,234.56 in such a language.
+/// Regions that write 1,234.56 in spite of their language.
 const POINT_REGIONS: &[&str] = &["ch", "li", "mx", "us", "do", "gt", "hn", "ni", "pa", "pe", "pr", "sv"];
-/// Regions that write the month first where all is digits.
+/// Regions that write the month first in dates of digits.
 const MONTH_FIRST_REGIONS: &[&str] = &["us", "ph", "pr", "fm", "gu"];
-/// Ends of host names that stand for no country, whatever the letters are short for.
+/// Country-code domains that are used worldwide and say nothing about the country.
 const GENERIC_TLDS: &[&str] = &["ai", "cc", "co", "fm", "gg", "io", "ly", "me", "to", "tv", "ws"];
-/// Ends of host names that only one country uses.
+/// Generic top-level domains that only one country uses.
 const US_TLDS: &[&str] = &["edu", "gov", "mil"];
 
 /// Where, when and in what language a text was found.
 #[derive(Clone, Debug)]
 pub struct Hints<'a> {
-    /// The task's, for times that name none.
+    /// The task's time zone, for times without one.
     pub zone: Tz,
     pub fetched_at: DateTime<Utc>,
-    /// What links are relative to.
+    /// The base of relative links.
     pub base: Option<&'a Url>,
-    /// The first part of the page's `lang`, in small letters.
+    /// The first part of the page's `lang`, in lower case.
     pub language: Option<String>,
-    /// The country, in small letters: of the page's `lang`, or else of its host name.
+    /// The country in lower case, from the page's `lang`, otherwise from its host name.
     pub region: Option<String>,
-    /// 3/4/2024 where the numbers themselves leave both open.
+    /// The order for ambiguous dates such as 3/4/2024.
     pub order: DateOrder,
 }
 
 impl<'a> Hints<'a> {
-    /// `lang` is what the page says of itself: `de`, `en-US`.
+    /// `lang` is what the page declares: `de`, `en-US`.
     pub fn new(zone: Tz, fetched_at: DateTime<Utc>, base: Option<&'a Url>, lang: Option<&str>) -> Hints<'a> {
         let mut tags = lang.unwrap_or_default().split(['-', '_']).map(|tag| tag.trim().to_ascii_lowercase());
         let language = tags.next().filter(|it| (2..=3).contains(&it.len()));
@@ -50,7 +50,7 @@ impl<'a> Hints<'a> {
         Hints { zone, fetched_at, base, language, region, order }
     }
 
-    /// Does the page write 1.234,56? None where nothing says so.
+    /// Whether the page writes 1.234,56; `None` where nothing tells.
     pub fn decimal_comma(&self) -> Option<bool> {
         if self.region.as_deref().is_some_and(|it| POINT_REGIONS.contains(&it)) {
             return Some(false);
@@ -59,8 +59,8 @@ impl<'a> Hints<'a> {
     }
 }
 
-/// A page without a country is taken for American when it is in English or says no language: the five such sites of the corpus
-/// whose dates can be told all have the month first.
+/// A page without a country counts as American if it is in English or names no language: the five such sites of the
+/// corpus whose dates are unambiguous all write the month first.
 fn order(language: Option<&str>, region: Option<&str>) -> DateOrder {
     let is_american = match (language, region) {
         (_, Some(region)) => MONTH_FIRST_REGIONS.contains(&region),

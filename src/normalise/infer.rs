@@ -1,16 +1,16 @@
-//! The type of a column from its values: the first that nearly all of them are, and nothing besides.
+//! Infers the type of a column: the first type that nearly all of its values have completely.
 
 use super::{Hints, read};
 use crate::model::ColumnType;
 
-/// The share of the values that must read as the type and say nothing else. See `docs/values.md` for what was measured.
+/// Share of the values that must be read completely as the type. `docs/values.md` has the measurements.
 pub const MIN_SHARE: f64 = 0.9;
-/// Fewer values say nothing.
+/// Fewer values are not enough evidence.
 const MIN_VALUES: usize = 3;
-/// More values say no more.
+/// More values would not change the result.
 const MAX_VALUES: usize = 500;
 
-/// From the narrowest to the widest: every int is a number, and a price is more than its number.
+/// From the narrowest to the widest: every int is a number, and money is more specific than number.
 const TYPES: &[ColumnType] = &[
     ColumnType::Email,
     ColumnType::Url,
@@ -21,7 +21,7 @@ const TYPES: &[ColumnType] = &[
     ColumnType::Bool,
 ];
 
-/// `is_shown`: a reader of the page sees it as text; an attribute like `href` is not.
+/// `is_shown`: the values are visible text, not an attribute like `href`.
 pub fn column<'v>(values: impl Iterator<Item = &'v str>, is_shown: bool, hints: &Hints<'_>) -> ColumnType {
     let filled = values.map(str::trim).filter(|value| !value.is_empty());
     let values: Vec<&str> = filled.take(MAX_VALUES).collect();
@@ -33,7 +33,7 @@ pub fn column<'v>(values: impl Iterator<Item = &'v str>, is_shown: bool, hints: 
             let is_link = kind == ColumnType::Url && is_shown;
             read(kind, value, hints).is_ok_and(|found| found.is_whole) && (!is_link || has_scheme(value))
         };
-        // One miss in a short list is one miss too many, unless the list is ten long.
+        // No exception in a list of fewer than ten values.
         let needed = (values.len() as f64 * MIN_SHARE).ceil() as usize;
         let mut missing = 0;
         values.iter().all(|value| {
@@ -44,7 +44,7 @@ pub fn column<'v>(values: impl Iterator<Item = &'v str>, is_shown: bool, hints: 
     TYPES.iter().copied().find(|&kind| is(kind)).unwrap_or(ColumnType::Text)
 }
 
-/// In a text that a reader sees, and/or and 24/7 are no addresses.
+/// In visible text, a URL needs a scheme or `www.`: and/or and 24/7 are no addresses.
 fn has_scheme(value: &str) -> bool {
     ["http://", "https://", "www."]
         .iter()

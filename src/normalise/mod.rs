@@ -1,16 +1,16 @@
-//! PURE: text → typed value, with the page's language and the task's time zone in mind. Never fails but with a reason, never
-//! panics, whatever a page says.
+//! PURE: converts text to typed values, using the page's language and the task's time zone. Never panics; every failure
+//! has a reason.
 
 mod boolean;
-pub mod duplicates;
-mod plain;
-mod hints;
-mod number;
 mod currency;
-mod money;
 mod date;
-mod web;
+pub mod duplicates;
+mod hints;
 pub mod infer;
+mod money;
+mod number;
+mod plain;
+mod web;
 
 use std::borrow::Cow;
 
@@ -19,10 +19,10 @@ use crate::model::{ColumnType, Value};
 pub use date::{DateOrder, order_of};
 pub use hints::Hints;
 
-/// Longer texts are no values: reading one must not cost more than finding it.
+/// Longer texts are no values. The limit bounds the cost of parsing.
 pub const MAX_CHARS: usize = 300;
 
-/// A value, and whether the text says nothing besides.
+/// A value, and whether the text contains nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedValue {
     pub value: Value,
@@ -32,35 +32,35 @@ pub struct ParsedValue {
 /// Why a text has no value of the type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
-    #[error("there is nothing in it")]
+    #[error("the text is empty")]
     Empty,
-    #[error("it is longer than a value; `pattern` can say which part is meant")]
+    #[error("the text is too long for a value; select a part with `pattern`")]
     TooLong,
-    #[error("there is no number in it")]
+    #[error("the text has no number")]
     NoNumber,
-    #[error("there are several numbers in it; `pattern` can say which is meant")]
+    #[error("the text has several numbers; select one with `pattern`")]
     SeveralNumbers,
-    #[error("it is no whole number; `type = \"number\"` takes it")]
+    #[error("the number is not an integer; use `type = \"number\"`")]
     NotWhole,
     #[error("the number is too large")]
     TooLarge,
-    #[error("there is no amount in it")]
+    #[error("the text has no amount of money")]
     NoAmount,
-    #[error("there are several amounts in it; `pattern` can say which is meant")]
+    #[error("the text has several amounts; select one with `pattern`")]
     SeveralAmounts,
-    #[error("there is no date in it")]
+    #[error("the text has no date")]
     NoDate,
-    #[error("there is no such day")]
+    #[error("the calendar has no such day")]
     NoSuchDay,
-    #[error("it is no web address")]
+    #[error("the text is not a web address")]
     NoAddress,
-    #[error("there is no e-mail address in it")]
+    #[error("the text has no e-mail address")]
     NoEmail,
-    #[error("it says neither yes nor no")]
+    #[error("the text is neither yes nor no")]
     NeitherYesNorNo,
 }
 
-/// Reads a text as a value of the type.
+/// Parses a text as a value of the type.
 pub fn read(kind: ColumnType, text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     let text = text.trim();
     if text.is_empty() {

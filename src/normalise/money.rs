@@ -1,4 +1,4 @@
-//! Amounts of money: a currency before or behind, ranges, words around them.
+//! Amounts of money: a currency before or after, ranges, and accompanying words.
 
 use std::ops::Range;
 
@@ -6,26 +6,26 @@ use super::number::{self, LoneSeparator, Number};
 use super::{Hints, ParsedValue, ValueError, currency};
 use crate::model::Value;
 
-/// Words that mean no money at all.
+/// Words that mean an amount of zero.
 const FREE_WORDS: &[&str] =
     &["free", "gratis", "kostenlos", "umsonst", "gratuit", "zdarma", "за darmo", "бесплатно", "免费"];
 /// Words between the ends of a range.
 const RANGE_WORDS: &[&str] =
     &["-", "–", "~", "〜", "to", "bis", "à", "a", "až", "до", "do", "til", "till", "tot", "al", "hasta", "até", "até"];
-/// Words that go with an amount and change nothing in it.
+/// Words around an amount that do not change it.
 const NEUTRAL_WORDS: &[&str] = &[
     "from", "ab", "von", "nur", "only", "dès", "des", "à", "partir", "de", "desde", "da", "od", "от", "fra", "från",
     "vanaf", "ca", "approx", "about", "now", "up", "to", "bis", "price", "preis", "prix", "precio", "preço", "prezzo",
     "cena", "cijena", "цена", "vb", "inkl", "incl", "mwst", "ttc", "ht", "each", "ea", "stück", "st", "starting", "at",
 ];
-/// What an amount may be for: / Monat, per night, pro Stück.
+/// Words for what an amount is for: / Monat, per night, pro Stück.
 const PER_UNIT_WORDS: &[&str] = &["/", "per", "pro", "par", "por", "al", "je"];
 
-/// An amount with the currencies around it.
+/// An amount with the currencies next to it.
 struct Amount {
     number: Number,
     currency: Option<String>,
-    /// The amount and its currencies.
+    /// Range of the amount with its currencies.
     at: Range<usize>,
 }
 
@@ -40,7 +40,7 @@ pub fn money(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
         [_] => None,
         [first, second] if is_range_word(&text[first.at.end..second.at.start]) => amounts.pop(),
         _ => {
-            // Where some have a currency, they are the amounts: 3 nights, 95 €.
+            // If some numbers have a currency, only these are amounts: 3 nights, 95 €.
             amounts.retain(|it| it.currency.is_some());
             if let [first, second] = &amounts[..]
                 && is_range_word(&text[first.at.end..second.at.start])
@@ -94,7 +94,7 @@ fn amounts(text: &str, hints: &Hints<'_>) -> Vec<Amount> {
             }
         }
         let end = number.at.end + dash + said_behind.as_ref().map_or(0, |(_, end)| *end);
-        // A code says more than a sign: $95 CAD.
+        // A code is more specific than a symbol: $95 CAD.
         let is_code = said_behind.as_ref().is_some_and(|(_, end)| behind[dash..dash + end].trim().len() == 3);
         let currency = if is_code { said_behind.or(said_before) } else { said_before.or(said_behind) };
         amounts.push(Amount { number, currency: currency.map(|(code, _)| code), at: start..end });
@@ -121,7 +121,7 @@ fn is_neutral(text: &str) -> bool {
     words.all(|word| NEUTRAL_WORDS.contains(&word.to_lowercase().as_str()))
 }
 
-/// What may follow: nothing, signs, what it is for in a few words.
+/// True for text that may follow: nothing, signs, or what the amount is for.
 fn is_tail(text: &str) -> bool {
     let tail = text.trim_start_matches([' ', '*', '.', ',', '+', '(']).to_lowercase();
     let first = tail.split_whitespace().next().unwrap_or_default();

@@ -10,29 +10,29 @@ use crate::model::Value;
 pub use scale::shifted;
 use scale::{fraction_decimals, multiplier};
 
-/// A number of a text.
+/// A number in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// Where it stands, sign and multiplier included.
+    /// Its position, with sign and multiplier.
     pub at: Range<usize>,
     /// `-1234.50`
     pub digits: String,
-    /// What a word behind the digits has made of them: 35K has three zeros.
+    /// Zeros added by a word after the digits: 35K has three.
     pub zeros: usize,
-    /// A code rather than a count: it begins with a zero, or has too many digits.
+    /// True for a code rather than a count: it begins with a zero, or has too many digits.
     pub is_code: bool,
 }
 
-/// What a single point or comma before three digits is: 1.234.
+/// How to read a single point or comma before three digits: 1.234.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoneSeparator {
-    /// Prices and counts have no three decimals.
+    /// It groups thousands: prices and counts do not have three decimals.
     Grouping,
-    /// As the language of the page has it; without one the comma groups and the point does not.
+    /// As in the page's language; without one, a comma groups and a point is decimal.
     ByLanguage(Option<bool>),
 }
 
-/// More digits are a code, not a number.
+/// A number with more digits counts as a code.
 const MOST_DIGITS: usize = 15;
 
 pub fn int(text: &str, _: &Hints<'_>) -> Result<ParsedValue, ValueError> {
@@ -50,7 +50,7 @@ pub fn number(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> 
     Ok(ParsedValue { is_whole: is_whole && !number.is_code, value: Value::Number(number.digits) })
 }
 
-/// The one number of a text, and whether nothing but signs is around it.
+/// The only number of a text, and whether only signs surround it.
 fn single_number(text: &str, lone: LoneSeparator) -> Result<(Number, bool), ValueError> {
     let mut numbers = all_numbers(text, lone);
     let number = numbers.pop().ok_or(ValueError::NoNumber)?;
@@ -63,7 +63,7 @@ fn single_number(text: &str, lone: LoneSeparator) -> Result<(Number, bool), Valu
     Ok((number, is_whole))
 }
 
-/// All numbers of a plain text, in order. Digits behind a letter (A4, v2) are part of a word.
+/// All numbers of a plain text, in order. Digits after a letter (A4, v2) are part of a word.
 pub fn all_numbers(text: &str, lone: LoneSeparator) -> Vec<Number> {
     let mut numbers: Vec<Number> = Vec::new();
     let mut from = 0;
@@ -86,7 +86,7 @@ pub fn all_numbers(text: &str, lone: LoneSeparator) -> Vec<Number> {
     numbers
 }
 
-/// Digits with what may stand between them.
+/// A run of digits with the characters that may stand between them.
 fn digit_run(text: &str, start: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -144,7 +144,7 @@ fn number_at(text: &str, run: Range<usize>, lone: LoneSeparator, end_before: usi
     Some(Number { at: start..end, digits: without_leading_zeros(&digits), zeros, is_code })
 }
 
-/// A hyphen between two numbers or inside a word is no minus.
+/// A hyphen between two numbers or inside a word is no minus sign.
 fn has_minus(before: &str, is_first: bool) -> bool {
     let Some(rest) = before.strip_suffix('-') else { return false };
     match rest.trim_end().chars().next_back() {
@@ -154,7 +154,7 @@ fn has_minus(before: &str, is_first: bool) -> bool {
     }
 }
 
-/// The digits without grouping, and with a point before the decimals; none where it is no number (1.2.3).
+/// The digits without grouping, with a decimal point; `None` if it is no number (1.2.3).
 fn digits_of(written: &str, lone: LoneSeparator) -> Option<String> {
     let pieces: Vec<&str> = written.split(['.', ',', '\'', '’', ' ']).collect();
     let signs: Vec<char> = written.chars().filter(|c| !c.is_ascii_digit()).collect();
@@ -179,7 +179,7 @@ fn digits_of(written: &str, lone: LoneSeparator) -> Option<String> {
     Some(if decimal { format!("{joined}.{}", pieces[pieces.len() - 1]) } else { joined })
 }
 
-/// Threes behind one to three digits, or as in India twos before the last three.
+/// Groups of three after one to three digits, or groups of two before the last three, as in India.
 fn are_valid_groups(pieces: &[&str]) -> bool {
     let inner = &pieces[1..];
     let ends_in_three = inner.last().is_some_and(|it| it.len() == 3);
@@ -187,7 +187,6 @@ fn are_valid_groups(pieces: &[&str]) -> bool {
     ends_in_three && even && (1..=3).contains(&pieces[0].len())
 }
 
-/// Without zeros in front.
 fn without_leading_zeros(digits: &str) -> String {
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
     let kept = digits.trim_start_matches('0');

@@ -1,8 +1,7 @@
-//! One spelling for digits, blanks and dashes, which come in many.
+//! Replaces the many variants of digits, blanks and dashes by their ASCII forms.
 
 use std::borrow::Cow;
 
-/// The text with ASCII digits, ordinary blanks and hyphens.
 pub fn text(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| plain(c) == c) {
         return Cow::Borrowed(text);
@@ -22,7 +21,7 @@ fn plain(c: char) -> char {
         '—' | '―' => '–',
         '´' | 'ʼ' | '′' => '\'',
         c if c.is_whitespace() => ' ',
-        // They only say in which direction to write.
+        // Characters that only set the writing direction.
         '\u{200b}'..='\u{200f}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => ' ',
         c => c,
     }

@@ -6,15 +6,15 @@ use url::Url;
 use super::{Hints, ParsedValue, ValueError};
 use crate::model::Value;
 
-/// Longer addresses are refused by most servers.
+/// Most servers refuse longer addresses.
 const MAX_URL: usize = 8_000;
 
-/// How the files of the web end: an address without a slash is told from a word by it.
+/// File extensions of the web, which tell an address without a slash from a word.
 const FILE_SUFFIXES: &[&str] = &[
     ".html", ".htm", ".php", ".asp", ".aspx", ".jsp", ".cgi", ".pdf", ".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg",
 ];
 
-/// Resolved against the page.
+/// Parses a web address and resolves it against the page's.
 pub fn url(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     if text.len() > MAX_URL {
         return Err(ValueError::TooLong);
@@ -40,7 +40,7 @@ fn looks_like_url(text: &str) -> bool {
             || path.contains('/') && path.len() > 5)
 }
 
-/// The first address in it; the host in small letters.
+/// The first e-mail address in the text, with the host in lower case.
 pub fn email(text: &str) -> Result<ParsedValue, ValueError> {
     let bare = text.get(..7).filter(|it| it.eq_ignore_ascii_case("mailto:")).map_or(text, |_| &text[7..]);
     let bare = bare.split('?').next().unwrap_or_default();

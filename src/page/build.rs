@@ -1,4 +1,4 @@
-//! Builds the tree with html5ever, behind caps on depth, nodes and attributes.
+//! Builds the tree with html5ever's tree builder, within limits on depth, nodes and attributes.
 
 mod name_arena;
 mod sink;
@@ -7,13 +7,13 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use self::name_arena::NameArena;
 use html5ever::interface::Tracer;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 use memchr::memchr2;
+use name_arena::NameArena;
 use sink::{Handle, MAX_PLACEHOLDER, Sink, placeholder_attribute};
 
 use super::html_tokenizer::tokenize;
@@ -23,7 +23,7 @@ pub(super) fn parse(html: &str) -> Tree {
     let names = NameArena::default();
     let guard = CappedTreeBuilder::new(&names, html.len());
     let complete = if memchr2(b'\r', b'\0', html.as_bytes()).is_some() {
-        // Browsers leave a NUL out of a text; of attributes we do the same.
+        // Browsers drop NUL characters from texts; attributes are treated the same way here.
         tokenize(&html.replace("\r\n", "\n").replace('\r', "\n").replace('\0', ""), &guard)
     } else {
         tokenize(html, &guard)
@@ -34,12 +34,12 @@ pub(super) fn parse(html: &str) -> Tree {
     guard.tree()
 }
 
-/// Stands between tokenizer and tree builder and drops what would make them quadratic.
+/// Sits between tokenizer and tree builder and drops the tags that would make the tree builder quadratic.
 pub(super) struct CappedTreeBuilder<'n> {
     inner: TreeBuilder<Handle<'n>, Sink<'n>>,
-    /// Start tags dropped for depth whose end tags are still to come.
+    /// Start tags dropped for depth whose end tags have not been seen yet.
     skipped: Cell<u32>,
-    /// Nothing has reached the builder since it was found too deep.
+    /// True while nothing has reached the builder since it was found too deep.
     is_still_deep: Cell<bool>,
     max_nodes: usize,
     limit: Cell<Option<ParseLimit>>,
@@ -93,7 +93,7 @@ impl<'n> CappedTreeBuilder<'n> {
         tree
     }
 
-    /// A tag and its attributes, of which the builder is told no more than it asks for: each costs it memory, most tags
+    /// Passes on a tag. The builder receives the attributes only where it needs them: each costs memory, for most tags
     /// twice.
     pub fn process_tag(&self, mut tag: Tag, attributes: &[(LocalName, Cow<'_, str>)]) -> TokenSinkResult<Handle<'n>> {
         let sink = &self.inner.sink;
@@ -107,8 +107,8 @@ impl<'n> CappedTreeBuilder<'n> {
             if tag.name != local_name!("a") {
                 sink.expect_attributes(Some((tag.name.clone(), places)));
             } else if places.to < MAX_PLACEHOLDER {
-                // A link may be opened again: its attributes go with it. Never are two of them told apart by these, for
-                // in one place there is only one open link.
+                // The builder may reopen a link, so its attributes travel with the tag. They never distinguish two
+                // links, because only one link can be open in one place.
                 sink.expect_attributes(None);
                 tag.attrs = vec![placeholder_attribute(places)];
             } else {
@@ -118,7 +118,7 @@ impl<'n> CappedTreeBuilder<'n> {
         self.process_token(Token::TagToken(tag), 0)
     }
 
-    /// Exact, but a walk: only asked where the last append was deep.
+    /// Exact but linear in the depth; called only where the last append was deep.
     fn open_elements(&self) -> u32 {
         let count = HandleCounter::default();
         self.inner.trace_handles(&count);
@@ -133,7 +133,7 @@ impl<'n> CappedTreeBuilder<'n> {
                 true
             }
             TagKind::EndTag => false,
-            // Raw text elements must reach the builder: it is what tells the tokenizer how to read on.
+            // Raw text elements must reach the builder, because it tells the tokenizer how to continue.
             TagKind::StartTag
                 if matches!(&*tag.name, "script" | "style" | "textarea" | "title" | "xmp" | "plaintext") =>
             {
@@ -156,8 +156,8 @@ impl<'n> CappedTreeBuilder<'n> {
     }
 }
 
-/// Tags that the builder treats by their attributes, gives to an element that is there already, opens again, compares with
-/// others, or renames.
+/// Tags whose attributes the builder needs: it reads them, copies them to an existing element, reopens the element,
+/// compares it with others, or renames it.
 fn reads_attributes(tag: &LocalName) -> bool {
     matches!(
         *tag,
@@ -190,7 +190,7 @@ fn to_attribute(name: &LocalName, value: &str) -> Attribute {
     Attribute { name: QualName::new(None, ns!(), name.clone()), value: StrTendril::from_slice(value) }
 }
 
-/// Counts what the builder holds on to: the open elements, and the formatting elements it would open again.
+/// Counts the handles of the builder: open elements and active formatting elements.
 #[derive(Default)]
 struct HandleCounter<'n>(Cell<u32>, PhantomData<Handle<'n>>);
 

@@ -1,4 +1,4 @@
-//! Character references: `&amp;`, `&#8364;`, `&eacute` and what only looks like one.
+//! Decodes character references such as `&amp;`, `&#8364;` and `&eacute`, and keeps texts that only look like one.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use memchr::memchr;
 
-/// Reads references; what html5ever made of the rarer ones is remembered.
+/// Decodes references; results of html5ever for the rarer ones are cached.
 pub(super) struct References {
     cached: HashMap<(Box<str>, bool), Box<str>>,
 }
@@ -19,7 +19,7 @@ impl Default for References {
 }
 
 impl References {
-    /// The text with its references read; nothing where it has none.
+    /// The decoded text; `None` where there is no reference in it.
     pub fn read(&mut self, text: &str, in_attribute: bool) -> Option<String> {
         let mut at = memchr(b'&', text.as_bytes())?;
         let mut out = String::with_capacity(text.len());
@@ -28,7 +28,7 @@ impl References {
             out.push_str(&text[from..at]);
             let reference = reference(&text[at..]);
             from = at + reference.len();
-            // In an attribute `&b=` is the next part of a query, whatever b may stand for.
+            // In an attribute, `&b=` is the next parameter of a query, whatever `&b` would stand for.
             let is_query = in_attribute && text[from..].starts_with('=') && !reference.ends_with(';');
             if reference.len() == 1 || is_query {
                 out.push_str(reference);
@@ -53,7 +53,7 @@ impl References {
     }
 }
 
-/// As far as a reference can go that begins here: `&`, then a name or a number, then perhaps `;`.
+/// The longest text from here that can be a reference: `&`, a name or a number, an optional `;`.
 fn reference(text: &str) -> &str {
     let bytes = text.as_bytes();
     let digits = |from: usize, is: fn(&u8) -> bool| from + bytes[from..].iter().take_while(|b| is(b)).count();
@@ -69,7 +69,7 @@ fn reference(text: &str) -> &str {
     }
 }
 
-/// The few that are nearly all.
+/// Decodes the most frequent references without html5ever.
 fn common(reference: &str) -> Option<char> {
     match reference {
         "&amp;" => Some('&'),
@@ -80,13 +80,13 @@ fn common(reference: &str) -> Option<char> {
         _ => {
             let number = reference.strip_prefix("&#")?.strip_suffix(';')?;
             let code: u32 = number.parse().ok()?;
-            // Below are controls, and numbers that mean something else.
+            // Smaller numbers are control characters or are remapped by the HTML standard.
             char::from_u32(code).filter(|_| (0x20..0x7f).contains(&code) || (0xa0..0xd800).contains(&code))
         }
     }
 }
 
-/// What html5ever makes of it.
+/// Decodes a reference with html5ever.
 fn by_html5ever(reference: &str, in_attribute: bool) -> String {
     let html = if in_attribute { format!("<a b=\"{reference}\">") } else { reference.to_owned() };
     let tokenizer = Tokenizer::new(TextCollector::default(), TokenizerOpts::default());
@@ -97,7 +97,7 @@ fn by_html5ever(reference: &str, in_attribute: bool) -> String {
     tokenizer.sink.0.into_inner()
 }
 
-/// Texts and attribute values, one behind the other.
+/// Texts and attribute values, stored one after the other.
 #[derive(Default)]
 struct TextCollector(RefCell<String>);
 

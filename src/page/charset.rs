@@ -1,4 +1,4 @@
-//! Bytes to text: byte order mark, strict UTF-8, header, meta, then a guess from the content.
+//! Decodes bytes to text: byte order mark, strict UTF-8, header, `<meta>`, then detection from the content.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
@@ -6,21 +6,21 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 pub struct DecodedText {
     pub text: String,
     pub encoding: &'static Encoding,
-    /// Some bytes made no sense in that encoding and became U+FFFD.
+    /// Some bytes were invalid in that encoding and became U+FFFD.
     pub had_errors: bool,
 }
 
-/// How far into the page a `<meta charset>` is looked for, as browsers do.
+/// How far into the page a `<meta charset>` is searched for, as browsers do.
 const META_WINDOW: usize = 1024 * 4;
-/// How much of the page is looked at for the NULs of UTF-16.
+/// How much of the page is searched for the NULs of UTF-16.
 const UTF_16_WINDOW: usize = 512;
-/// Fewer NULs than this say nothing.
+/// Fewer NULs than this are no evidence of UTF-16.
 const UTF_16_NULS: usize = 4;
-/// How much of the page the guesser reads; it is the slowest of the ways (19 to 74 MB/s).
+/// How much of the page the detector reads; it is the slowest method (19 to 74 MB/s).
 const GUESS_WINDOW: usize = 256 * 1024;
 
-/// Reads bytes as text. `told` is what a person or the Content-Type header says, and may lie: valid UTF-8 beats it, for
-/// random text in another encoding is practically never valid UTF-8.
+/// Decodes bytes to text. `told` is what a person or the Content-Type header says, and may be wrong: valid UTF-8
+/// overrides it, because text in another encoding is practically never valid UTF-8.
 pub fn decode(bytes: &[u8], told: Option<&str>) -> DecodedText {
     if let Some((encoding, mark_len)) = Encoding::for_bom(bytes) {
         return read(&bytes[mark_len..], encoding);
@@ -35,7 +35,8 @@ pub fn decode(bytes: &[u8], told: Option<&str>) -> DecodedText {
     if let Some(encoding) = declared.filter(|&it| it != UTF_8) {
         return read(bytes, encoding);
     }
-    // Declared UTF-8 but not quite: a stray byte in a UTF-8 page is far commoner than a wrong label, unless there are many.
+    // Declared UTF-8 with errors: a stray byte in a UTF-8 page is far commoner than a wrong label, unless there are
+    // many.
     let as_utf8 = read(bytes, UTF_8);
     if declared == Some(UTF_8) && is_mostly_valid(&as_utf8.text) {
         return as_utf8;
@@ -43,7 +44,8 @@ pub fn decode(bytes: &[u8], told: Option<&str>) -> DecodedText {
     read(bytes, guess(bytes))
 }
 
-/// Text of the West in UTF-16 is also valid UTF-8, with a NUL beside every letter.
+/// Detects UTF-16 without a byte order mark. Western text in UTF-16 is also valid UTF-8, with a NUL beside every
+/// letter.
 fn utf_16_without_mark(bytes: &[u8]) -> Option<&'static Encoding> {
     let window = &bytes[..bytes.len().min(UTF_16_WINDOW)];
     let nuls = |from: usize| window.iter().skip(from).step_by(2).filter(|&&byte| byte == 0).count();

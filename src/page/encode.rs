@@ -1,7 +1,8 @@
-//! The page as a sequence of symbols: from its block-level tags alone, over every tag, to chunks of words.
+//! Encodes a page as a sequence of symbols: from block-level tags only, over every tag, to chunks of text.
 //!
-//! What repeats in a page depends on what one looks at. IEPAD leaves out classes of tags and calls all text between two
-//! tags the same; Shi et al. keep attributes and words. Either way a symbol remembers the tokens that it stands for.
+//! Which patterns repeat in a page depends on the encoding. IEPAD leaves out classes of tags and treats all text
+//! between two tags alike; Shi et al. keep attributes and words. In each encoding a symbol knows the tokens it stands
+//! for.
 
 use std::ops::Range;
 
@@ -10,10 +11,10 @@ use foldhash::{HashMap, HashMapExt};
 use super::tokens::{Span, Token, TokenKind, Tokens};
 use super::tree::{Tree, collapse};
 
-/// What is seen of a page, the coarsest first (IEPAD section 5.1, Shi section 2.1).
+/// What is encoded, coarsest first (IEPAD section 5.1, Shi section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagEncoding {
-    /// Block-level tags; all that stands between two of them is one text.
+    /// Block-level tags; everything between two of them is one text.
     Block,
     /// Every tag but links, images and other special markup.
     NoSpecial,
@@ -23,16 +24,16 @@ pub enum TagEncoding {
     NoLogical,
     /// Every tag by its name.
     Tags,
-    /// Every tag with its attributes, and texts cut at their punctuation: Shi's tokens and separators.
+    /// Every tag with its attributes, and texts split at punctuation: Shi's tokens and separators.
     Chunks,
 }
 
-/// Symbols of one page; what comes behind them is not encoded. Whoever reads symbols sorts all their suffixes, six encodings
-/// of them where a page shows no list: half a million short lines, 1 MB, took 3 s. The longest page of the corpus (2.3 MB) has
-/// 55,832 tokens; cut into chunks it may have more.
+/// Maximum number of symbols of one page; the rest of the page is not encoded. The finders sort all suffixes of the
+/// symbols, in six encodings where a page shows no list: half a million short lines, 1 MB, took 3 s. The longest page
+/// of the corpus (2.3 MB) has 55,832 tokens; split into chunks it may have more.
 pub const MAX_SYMBOLS: usize = 60_000;
 
-/// Equal numbers are equal symbols, within one encoded page.
+/// Within one encoded page, equal numbers are equal symbols.
 pub type Symbol = u32;
 
 /// A page under one encoding. `spans` has one entry a symbol, ascending; chunks of one text share its token.
@@ -68,7 +69,7 @@ impl EncodedPage {
         encoder.encoded
     }
 
-    /// As a person reads it: `<td>`, `</td>`, `TEXT`, or the chunk itself.
+    /// The readable form: `<td>`, `</td>`, `TEXT`, or the chunk itself.
     pub fn name(&self, symbol: Symbol) -> &str {
         &self.words[symbol as usize].name
     }
@@ -77,18 +78,18 @@ impl EncodedPage {
         self.words[symbol as usize].kind == TokenKind::Text
     }
 
-    /// A tag that opens something: `<br>` and its like do not.
+    /// True for the start tag of an element with content, so not for `<br>`.
     pub fn is_open(&self, symbol: Symbol) -> bool {
         let word = &self.words[symbol as usize];
         word.kind == TokenKind::Open && !is_void(word.tag())
     }
 
-    /// A tag of the block level, or a line end: what a record may begin or end with.
+    /// True for a block-level tag or a line end: where a record may begin or end.
     pub fn is_block(&self, symbol: Symbol) -> bool {
         !self.is_text(symbol) && TagClass::of(self.words[symbol as usize].tag()) == TagClass::Block
     }
 
-    /// The tokens behind a stretch of symbols; empty for an empty stretch.
+    /// The tokens of a range of symbols; empty for an empty range.
     pub fn span(&self, symbols: Range<usize>) -> Span {
         match self.spans.get(symbols) {
             Some([first, .., last]) => Span { start: first.start, stop: last.stop },
@@ -97,7 +98,7 @@ impl EncodedPage {
         }
     }
 
-    /// Where a symbol begins; one past the last symbol is where the last one ends.
+    /// The first token of a symbol; for one past the last symbol, the end of the last one.
     pub fn start(&self, symbol: usize) -> u32 {
         match self.spans.get(symbol) {
             Some(span) => span.start,
@@ -111,9 +112,9 @@ struct Encoder<'a, 't> {
     encoding: TagEncoding,
     encoded: EncodedPage,
     ids: HashMap<String, Symbol>,
-    /// The name of the tag at hand. Kept for its room only: a page has hundreds of thousands of tags, and few names.
+    /// Buffer for the name of the current tag, reused because a page has hundreds of thousands of tags and few names.
     name: String,
-    /// Where the stretch since the last kept tag began, and whether it has text.
+    /// Start of the stretch since the last kept tag, and whether it has text.
     pending: Option<(u32, bool)>,
 }
 
@@ -178,7 +179,7 @@ impl<'a, 't> Encoder<'a, 't> {
         self.push(name, kind, Span { start, stop: place + 1 });
     }
 
-    /// The end of a tag that has no inside belongs to it.
+    /// The end tag of an empty element belongs to its start tag.
     fn widen(&mut self, place: u32) {
         match (self.pending, self.encoded.spans.last_mut()) {
             (None, Some(last)) => last.stop = place + 1,
@@ -188,8 +189,8 @@ impl<'a, 't> Encoder<'a, 't> {
         }
     }
 
-    /// Ends a stretch of text and skipped tags before `place`. Skipped tags without text (a picture) belong to the tag that
-    /// opens before them, else to the symbol that follows: answers where that one begins.
+    /// Ends a stretch of text and skipped tags before `place`. Skipped tags without text, such as an image, belong to
+    /// the start tag before them, otherwise to the next symbol. Returns where the next symbol begins.
     fn flush(&mut self, place: u32) -> u32 {
         let Some((start, has_text)) = self.pending.take() else { return place };
         if has_text {
@@ -227,13 +228,13 @@ fn write_attributes(tree: &Tree, token: &Token, out: &mut String) {
     }
 }
 
-/// Cuts behind each separator, which stays with the chunk before it (Shi definitions 2.3 and 2.4).
+/// Splits after each separator, which stays with the chunk before it (Shi definitions 2.3 and 2.4).
 fn chunks(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(is_separator).map(str::trim).filter(|chunk| !chunk.is_empty())
 }
 
-/// Punctuation, except what stands inside values: “any punctuation character excluding the set `,.(-)'%` and SPACE”. The
-/// typographic dashes and the apostrophe go with theirs.
+/// Punctuation, except what occurs inside values: “any punctuation character excluding the set `,.(-)'%` and SPACE”.
+/// Typographic dashes and apostrophes count as their ASCII forms.
 fn is_separator(c: char) -> bool {
     match c {
         ',' | '.' | '(' | '-' | ')' | '\'' | '%' | '\u{2010}'..='\u{2015}' | '\u{2019}' => false,
@@ -250,13 +251,13 @@ enum TagClass {
     Logical,
     Physical,
     Special,
-    /// Around the body: no encoding shows it.
+    /// Outside of the content; part of no encoding.
     Frame,
 }
 
 impl TagClass {
-    /// After HTML 3.2, which the paper's Figure 2 follows (its tags are named in the text only in part), with later tags
-    /// beside those they are like. An unknown tag, such as a custom element, gives structure.
+    /// Follows HTML 3.2, as Figure 2 of the paper does (its text names only some of the tags); later tags are classed
+    /// with the ones they resemble. An unknown tag, such as a custom element, counts as block-level.
     fn of(tag: &str) -> TagClass {
         match tag {
             "html" | "head" | "body" => TagClass::Frame,
@@ -313,7 +314,7 @@ mod tests {
         check(congo, TagEncoding::Tags, &format!("{line} {line}"));
         let tree = Tree::parse(congo);
         let encoded = EncodedPage::new(&Tokens::new(&tree), TagEncoding::Tags);
-        // The paper writes them in three bits each: 000 110 001 010 110 011 100.
+        // The paper writes the symbols with three bits each: 000 110 001 010 110 011 100.
         assert_eq!(encoded.symbols, [0, 1, 2, 3, 1, 4, 5, 0, 1, 2, 3, 1, 4, 5]);
     }
 

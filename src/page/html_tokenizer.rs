@@ -1,8 +1,8 @@
-//! A page that is whole in memory into html5ever's tokens.
+//! Tokenizes a page that is completely in memory, into html5ever's token types.
 //!
-//! html5ever's own tokenizer is ready for pages that come in pieces, and copies every text and value character by
-//! character; here they are slices of the page. The tree builder behind it is html5ever's, so a page is read as browsers
-//! read it. References beyond the commonest are left to html5ever's tokenizer, one at a time.
+//! html5ever's own tokenizer supports pages that arrive in pieces and copies every text and value character by
+//! character; here they are slices of the page. The tree builder is html5ever's, so a page is parsed as browsers parse
+//! it. Rare character references are decoded by html5ever's tokenizer, one at a time.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ use super::build::CappedTreeBuilder;
 use super::character_references::References;
 use super::tree::MAX_ATTRIBUTES;
 
-/// Gives all tokens of the page to the sink. The page has no NUL and no carriage return. Says whether every tag has kept all
-/// its attributes: those beyond [`MAX_ATTRIBUTES`] are dropped, for each is compared with all before it.
+/// Sends all tokens of the page to the sink. The page must have no NUL and no carriage return. Returns false if a tag
+/// lost attributes: those beyond [`MAX_ATTRIBUTES`] are dropped, because each is compared with all before it.
 pub(super) fn tokenize(page: &str, sink: &CappedTreeBuilder<'_>) -> bool {
     let page = StrTendril::from_slice(page.strip_prefix('\u{feff}').unwrap_or(page));
     let names = HashMap::new();
@@ -44,26 +44,26 @@ pub(super) fn tokenize(page: &str, sink: &CappedTreeBuilder<'_>) -> bool {
     scanner.kept_all_attributes
 }
 
-/// Tags and attributes of an ordinary page, with room between them.
+/// Distinct tags and attributes of an ordinary page, with spare capacity.
 const RECENT: usize = 128;
 
 struct HtmlTokenizer<'p, 'n> {
     text: &'p str,
-    /// The same, to cut shared slices from.
+    /// The same text, for cutting shared slices.
     page: &'p StrTendril,
     at: usize,
     sink: &'p CappedTreeBuilder<'n>,
     names: HashMap<&'p str, LocalName>,
-    /// Names by a cheap hash: the few that a page is made of need no better.
+    /// Interned names, under a cheap hash: a page has few, so collisions do no harm.
     recent: [Option<(&'p str, LocalName)>; RECENT],
     references: References,
-    /// Of the tag that is being read.
+    /// Attributes of the current tag.
     attributes: Vec<(LocalName, Cow<'p, str>)>,
     kept_all_attributes: bool,
 }
 
 impl<'p> HtmlTokenizer<'p, '_> {
-    /// Text up to the next tag, then what begins with `<`.
+    /// Reads text up to the next tag, then the construct that begins with `<`.
     fn step(&mut self) {
         let end = self.find(self.at, b'<');
         self.emit_text(end, true);
@@ -84,12 +84,12 @@ impl<'p> HtmlTokenizer<'p, '_> {
         }
     }
 
-    /// Where the byte stands next, or the end.
+    /// Position of the next such byte, or the end.
     fn find(&self, from: usize, byte: u8) -> usize {
         memchr(byte, &self.text.as_bytes()[from..]).map_or(self.text.len(), |place| from + place)
     }
 
-    /// Behind the next `>` that has one of these before it, all of it from `from` on; or the end.
+    /// Position after the next `>` that is preceded by one of these, searched from `from` on; or the end.
     fn behind(&self, from: usize, endings: &[&str]) -> usize {
         let mut at = self.find(from, b'>');
         while at < self.text.len() {
@@ -110,7 +110,7 @@ impl<'p> HtmlTokenizer<'p, '_> {
         let _ = self.sink.process_token(token, 0);
     }
 
-    /// From here to `end`, as text.
+    /// Emits the text from the current position to `end`.
     fn emit_text(&mut self, end: usize, references: bool) {
         let from = std::mem::replace(&mut self.at, end);
         if from == end {
@@ -122,7 +122,7 @@ impl<'p> HtmlTokenizer<'p, '_> {
         self.emit(Token::CharacterTokens(token));
     }
 
-    /// What a comment says is of no use; where it ends is.
+    /// Skips a comment: its content is not needed, only its end.
     fn comment(&mut self) {
         let inside = self.at + 4;
         let rest = &self.text[inside..];
@@ -164,7 +164,7 @@ impl<'p> HtmlTokenizer<'p, '_> {
         self.at = (end + 1).min(self.text.len());
     }
 
-    /// A tag whose name begins at `from`. One that the page's end cuts off is no tag.
+    /// Reads a tag whose name begins at `from`. A tag cut off by the end of the page is dropped.
     fn tag(&mut self, kind: TagKind, from: usize) {
         let bytes = self.text.as_bytes();
         self.at = until(bytes, from, |b| is_space(b) || matches!(b, b'/' | b'>'));
@@ -201,7 +201,7 @@ impl<'p> HtmlTokenizer<'p, '_> {
     fn attribute(&mut self, kind: TagKind) {
         let bytes = self.text.as_bytes();
         let from = self.at;
-        // A name may begin with `=`.
+        // The HTML standard allows a name that begins with `=`.
         self.at = until(bytes, from + 1, |b| is_space(b) || matches!(b, b'/' | b'>' | b'='));
         let name_end = self.at;
         self.at = until(bytes, self.at, |b| !is_space(b));
@@ -210,7 +210,7 @@ impl<'p> HtmlTokenizer<'p, '_> {
             self.at = until(bytes, self.at + 1, |b| !is_space(b));
             value = self.value();
         }
-        // A tag without its end is dropped: nothing to keep.
+        // The page ends inside this tag, so the tag is dropped.
         if self.at == bytes.len() || kind == TagKind::EndTag {
             return;
         }
@@ -219,7 +219,7 @@ impl<'p> HtmlTokenizer<'p, '_> {
             return;
         }
         let name = self.name(from, name_end);
-        // Of two with the same name the first counts.
+        // Of two attributes with the same name the first one counts.
         if !self.attributes.iter().any(|(it, _)| *it == name) {
             self.attributes.push((name, value));
         }
@@ -262,7 +262,7 @@ impl<'p> HtmlTokenizer<'p, '_> {
         made.clone()
     }
 
-    /// Where the end tag of a raw text element stands.
+    /// Position of the end tag of a raw text element.
     fn end_of_raw(&self, from: usize, name: &str) -> usize {
         let bytes = self.text.as_bytes();
         let mut at = self.find(from, b'<');
@@ -272,13 +272,13 @@ impl<'p> HtmlTokenizer<'p, '_> {
         at
     }
 
-    /// A tag's name stands here, and ends.
+    /// True if this tag name stands here and ends here.
     fn is_tag(&self, at: usize, name: &str) -> bool {
         let rest = &self.text.as_bytes()[at..];
         starts_with(rest, name) && rest.get(name.len()).is_some_and(|&b| is_space(b) || matches!(b, b'/' | b'>'))
     }
 
-    /// A script inside `<!-- … -->` inside a script does not end it.
+    /// Position of the script's end tag. A script inside `<!-- … -->` inside the script does not end it.
     fn end_of_script(&self) -> usize {
         let mut at = self.find(self.at, b'<');
         let bytes = self.text.as_bytes();
@@ -310,7 +310,7 @@ fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\n' | b'\t' | b'\x0c')
 }
 
-/// The first place from here on that is one of these, or the end.
+/// The first position from here on with one of these bytes, or the end.
 fn until(bytes: &[u8], from: usize, is: impl Fn(u8) -> bool) -> usize {
     let from = from.min(bytes.len());
     bytes[from..].iter().position(|&b| is(b)).map_or(bytes.len(), |place| from + place)
@@ -320,7 +320,7 @@ fn starts_with(bytes: &[u8], word: &str) -> bool {
     bytes.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// What stands between `<!doctype` and `>`.
+/// Parses the text between `<!doctype` and `>`.
 fn doctype(inside: &str) -> Doctype {
     let space = |c: char| c.is_ascii() && is_space(c as u8);
     let inside = inside.trim_start_matches(space);
@@ -352,7 +352,7 @@ fn doctype(inside: &str) -> Doctype {
         ids.push(StrTendril::from_slice(id));
         rest = behind.trim_start_matches(space);
     }
-    // What follows a system id is ignored.
+    // Anything after the system id is ignored.
     made.force_quirks |= ids.is_empty() || is_public && ids.len() == 1 && !rest.is_empty();
     let mut ids = ids.into_iter();
     made.public_id = if is_public { ids.next() } else { None };

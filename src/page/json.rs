@@ -1,21 +1,21 @@
-//! A JSON document as a tree: keys are elements, an array is a list of `<item>`s, every value is the text it is written as.
+//! Parses a JSON document into a tree: keys are elements, an array is a list of `<item>`s, a value is its text as
+//! written.
 //!
 //! ```text
 //! {"items": [{"name": "A", "price": 1.50, "tags": ["x", "y"]}]}
 //! <json><items><item class=items><name>A</name><price>1.50</price><tags><item class=tags>x</item>…
 //! ```
 //!
-//! - The keys of an object stand in order of their names, whatever their order in the source: for JSON it says nothing, for
-//!   a tree it would.
-//! - `null`, `""`, `[]` and `{}` are empty elements. A string is text, also where it holds tags or an address.
-//! - A key that cannot be a tag, or would be read as HTML, becomes one that can; the key itself is then in the attribute `key`.
-//! - An array of single values inside an array is a row without keys: its values are `<c1>`, `<c2>`, … by their place.
-//! - JSON Lines (several documents one after the other) are an array of them.
+//! - The keys of an object are sorted by name. Their order in the source means nothing in JSON, but in a tree it would.
+//! - `null`, `""`, `[]` and `{}` are empty elements. A string is text, even if it contains tags or an address.
+//! - A key that is no valid tag, or has a meaning in HTML, is changed; the original key is in the attribute `key`.
+//! - An array of scalars inside an array is a row without keys: its values are `<c1>`, `<c2>`, … by position.
+//! - JSON Lines (several documents one after the other) are read as an array of documents.
 //!
-//! JSON inside of HTML (`<script type="application/ld+json">` and its like) is not read. It could be: the script's text goes
-//! through [`parse`], and the tree is one more page of the same address to learn from.
+//! JSON inside HTML (`<script type="application/ld+json">` and similar) is deliberately not read. It could be: pass the
+//! script's text to [`parse`], and learn from the tree as one more page of the same address.
 //!
-//! serde_json says what is JSON; the walk here only cuts text that it has accepted, so that `1.50` stays `1.50`.
+//! serde_json decides what is valid JSON; the walk here only slices text that it has accepted, so `1.50` stays `1.50`.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -25,17 +25,17 @@ use serde::de::IgnoredAny;
 
 use super::tree::{ContentArena, MAX_NODES, Node, NodeKind, ParseLimit, Tree};
 
-/// Arrays and objects inside each other, as in serde_json; what stands deeper is left out, and said ([`Cut`]).
+/// Maximum nesting of arrays and objects, as in serde_json; deeper ones are left out and reported as [`ParseLimit`].
 const MAX_NESTED: usize = 128;
-/// Values of a row without keys; a longer array is a list. More than a table may have columns.
+/// Maximum number of values in a row without keys, more than a table may have columns. A longer array is a list.
 const MAX_ROW: usize = 2_000;
-/// Characters of a key that become its tag.
+/// Maximum characters of a key that are used for its tag.
 const MAX_TAG: usize = 80;
-/// The whole document, and an array's elements.
+/// Tag of the whole document, and of an array's elements.
 const ROOT_TAG: &str = "json";
 const ITEM_TAG: &str = "item";
-/// Tags that HTML gives a meaning which changes how their text is read: left out, cut into lines, joined with the text
-/// beside it, taken for navigation, a table or a form. Keys of these names get an underscore.
+/// Tags with a meaning in HTML that changes how their text is read: omitted, split into lines, joined with neighbouring
+/// text, or taken for navigation, a table or a form. A key of such a name gets an underscore.
 const RESERVED_TAGS: &[&str] = &[
     "a",
     "area",
@@ -91,8 +91,8 @@ const RESERVED_TAGS: &[&str] = &[
     "xmp",
 ];
 
-/// The tree of a JSON document; none where the text is not one, from its first to its last character. A bare string or
-/// number is no document of ours: so is most plain text.
+/// Parses a text as JSON. Returns `None` unless the whole text is JSON. A bare string or number is rejected, because
+/// most plain text would be one.
 pub(super) fn parse(text: &str) -> Option<Tree> {
     parse_within(text, MAX_NODES)
 }
@@ -121,10 +121,10 @@ fn parse_within(text: &str, max_nodes: usize) -> Option<Tree> {
     Some(into_tree(walk.parts, walk.limit))
 }
 
-/// An array, an object or a single value, before its place in the tree is known.
+/// An array, an object or a scalar, before its position in the tree is known.
 struct JsonPart {
     tag: LocalName,
-    /// The key as written, where the tag is not the same.
+    /// The key as written, where the tag differs.
     key: Option<Rc<str>>,
     text: Option<Box<str>>,
     kind: JsonPartKind,
@@ -138,15 +138,15 @@ enum JsonPartKind {
     Single,
 }
 
-/// Cuts documents into parts. The first part is the whole.
+/// Splits documents into parts. The first part is the whole document.
 #[derive(Default)]
 struct JsonWalker<'t> {
     parts: Vec<JsonPart>,
-    /// The arrays and objects that are open, the innermost last.
+    /// Open arrays and objects, innermost last.
     open: Vec<u32>,
-    /// Arrays and objects that were left out and are still open.
+    /// Number of open arrays and objects that are left out.
     skipped: usize,
-    /// The key that the next value belongs to, still quoted.
+    /// The key of the next value, still quoted.
     key: Option<&'t str>,
     nodes: usize,
     max_nodes: usize,
@@ -155,7 +155,7 @@ struct JsonWalker<'t> {
 }
 
 impl<'t> JsonWalker<'t> {
-    /// Walks over one document that is known to be sound, and whatever follows it is not looked at.
+    /// Walks over one document that is known to be valid; ignores anything after it.
     fn document(&mut self, text: &'t str) {
         let (bytes, outside) = (text.as_bytes(), self.open.len());
         let mut at = 0;
@@ -231,7 +231,7 @@ impl<'t> JsonWalker<'t> {
         }
     }
 
-    /// A part under the innermost open one; none when the tree is full.
+    /// Adds a part to the innermost open one; `None` when the tree is full.
     fn add(&mut self, text: Option<Box<str>>, kind: JsonPartKind) -> Option<u32> {
         let key = self.key.take();
         self.nodes += 1 + usize::from(text.is_some());
@@ -253,7 +253,7 @@ impl<'t> JsonWalker<'t> {
     }
 }
 
-/// One past the closing quote of a string whose inside begins at `at`.
+/// Position after the closing quote of a string whose content begins at `at`.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
     while bytes[at] != b'"' {
         at += if bytes[at] == b'\\' { 2 } else { 1 };
@@ -261,7 +261,7 @@ fn string_end(bytes: &[u8], mut at: usize) -> usize {
     at + 1
 }
 
-/// What a string says. Half a surrogate pair says nothing: such a string stays as it is written.
+/// Decodes a string. One with half a surrogate pair stays as it is written.
 fn unquoted(quoted: &str) -> Box<str> {
     let inside = &quoted[1..quoted.len() - 1];
     if !inside.contains('\\') {
@@ -270,7 +270,7 @@ fn unquoted(quoted: &str) -> Box<str> {
     serde_json::from_str::<String>(quoted).map_or_else(|_| inside.into(), String::into_boxed_str)
 }
 
-/// A key as a tag, and the key itself where the two differ.
+/// Makes a tag of a key; also returns the key where the two differ.
 fn tag_of(key: &str) -> (LocalName, Option<Rc<str>>) {
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
     let mut tag: String = key.chars().take(MAX_TAG).map(plain).collect();
@@ -284,7 +284,7 @@ fn tag_of(key: &str) -> (LocalName, Option<Rc<str>>) {
     (tag.into(), (!same).then(|| key.into()))
 }
 
-/// The parts in document order; those of an object by tag.
+/// Arranges the parts in document order; those of an object by tag.
 fn into_tree(mut parts: Vec<JsonPart>, cut: Option<ParseLimit>) -> Tree {
     let mut nodes = vec![Node { parent: 0, before: 0, end: 0, kind: NodeKind::Document }];
     let mut contents = ContentArena::default();
@@ -322,12 +322,12 @@ fn element(part: &JsonPart, class: &Option<LocalName>, contents: &mut ContentAre
     NodeKind::Element(part.tag.clone(), contents.add_attributes(class.chain(key)))
 }
 
-/// What stands in a part, the last first: by tag in an object, as written in an array, numbered in a row without keys.
+/// The children of a part, last first: by tag in an object, as written in an array, numbered in a row without keys.
 fn inside(parts: &mut [JsonPart], id: u32, in_array: bool) -> Vec<u32> {
     let mut inside = std::mem::take(&mut parts[id as usize].inside);
     match parts[id as usize].kind {
         JsonPartKind::Single => {}
-        // Stable: of a key that comes twice, the first stays first.
+        // Stable sort: of a repeated key, the first occurrence stays first.
         JsonPartKind::Object => inside.sort_by(|&a, &b| parts[a as usize].tag.cmp(&parts[b as usize].tag)),
         JsonPartKind::Array => {
             let is_row = in_array
@@ -345,10 +345,10 @@ fn inside(parts: &mut [JsonPart], id: u32, in_array: bool) -> Vec<u32> {
 /// An element that is being filled.
 struct OpenElement {
     node: u32,
-    /// The next is the last.
+    /// Remaining children, next one last.
     remaining: Vec<u32>,
     before: Option<u32>,
-    /// What each element of an array says of it: a list of one is still known as that list.
+    /// Class of each array element: the key of the array, so that a list with one element is still recognised.
     class: Option<LocalName>,
 }
 

@@ -1,16 +1,16 @@
-//! A page as pieme sees it: bytes → charset → tree → tokens. Pure: no clock, no network, no files.
+//! A page: bytes → charset → tree → tokens, with CSS and XPath selectors. PURE: no clock, no network, no files.
 
-mod html_tokenizer;
-mod character_references;
-pub mod sanitise;
-pub mod charset;
-pub mod tree;
 mod build;
-mod json;
-pub mod tokens;
+mod character_references;
+pub mod charset;
 pub mod encode;
+mod html_tokenizer;
+mod json;
+pub mod sanitise;
 pub mod select;
 pub mod signs;
+pub mod tokens;
+pub mod tree;
 pub mod xpath;
 
 pub use select::Selector;

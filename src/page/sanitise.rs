@@ -1,10 +1,10 @@
-//! A page as a person may look at it: the same tree as HTML that can do nothing.
+//! Sanitises a page for display: the same tree as inert HTML.
 //!
-//! What is written is a list of what is allowed: these tags, these attributes, texts that are escaped. No script, no handler, no
-//! address, no form, no frame, nothing that would be fetched; pictures and fields are boxes with their words in them. Every
-//! element carries its node's number in `data-n`, and in a listing every line, so that a click can be told and a row outlined.
+//! Works by allow-list: known tags, known attributes, escaped texts. No script, event handler, address, form or frame,
+//! and nothing that would be fetched. Images and form fields become boxes with their text. Every element has its node
+//! number in `data-n`, and so has every line of a listing, so that clicks can be reported and rows outlined.
 //!
-//! Whoever serves it does not rely on this alone (`docs/safety.md`): it goes into a sandbox of its own.
+//! This is not the only protection: the result is shown in a sandboxed frame (`docs/safety.md`).
 
 mod names;
 mod style;
@@ -14,16 +14,16 @@ use names::{ALLOWED_ATTRIBUTES, Rendering, rendering_of};
 use super::tree::{Element, NodeContent, collapse};
 use super::{NodeId, Tree};
 
-/// A page above this is cut: it must go in one message, and nobody scrolls so far.
+/// Maximum size of the result; the rest is cut. It travels in one message, and nobody scrolls further.
 const MAX_HTML: usize = 8 << 20;
-/// Sheets of the page's own, all together: the largest of the corpus has 370 kB.
+/// Maximum size of all style sheets of the page together: the largest of the corpus has 370 kB.
 const MAX_STYLE: usize = 1 << 20;
-/// Of an alternative text or a field's value.
+/// Maximum characters of an alternative text or a field's value.
 const MAX_LABEL: usize = 120;
-/// What stands in a box that says nothing of itself.
+/// Content of a box without any text.
 const EMPTY_BOX: &str = "▢";
 
-/// The page's own sheets in one `<style>`, and its body.
+/// Returns the page's style sheets in one `<style>`, and its body.
 pub fn html(tree: &Tree) -> String {
     let mut writer = HtmlSanitiser { tree, out: String::new(), open: Vec::new(), in_listing: 0 };
     writer.sheets();
@@ -38,9 +38,9 @@ pub fn html(tree: &Tree) -> String {
 struct HtmlSanitiser<'t> {
     tree: &'t Tree,
     out: String,
-    /// Elements that are still to be closed, the innermost last: their nodes, and the tags they were written with.
+    /// Open elements, innermost last: their nodes, and the tags they were written with.
     open: Vec<(NodeId, &'static str)>,
-    /// How many of them are listings.
+    /// Number of open listings.
     in_listing: usize,
 }
 
@@ -74,7 +74,7 @@ impl<'t> HtmlSanitiser<'t> {
         self.close_before(end);
     }
 
-    /// Writes an element's beginning, or all of it; says which node is next.
+    /// Writes the start tag of an element, or all of it; returns the next node.
     fn element(&mut self, node: NodeId, element: Element<'t>) -> NodeId {
         match rendering_of(element.name) {
             Rendering::Omit => self.tree.end(node),
@@ -110,7 +110,7 @@ impl<'t> HtmlSanitiser<'t> {
         self.out.push('>');
     }
 
-    /// Pictures, fields and players: what they say, in a box.
+    /// Writes an image, field or player as a box with its text.
     fn placeholder_box(&mut self, node: NodeId, element: Element<'t>) {
         let value = |name: &str| element.attributes().find(|(key, _)| &***key == name).map(|(_, value)| value);
         if value("type").is_some_and(|it| it.eq_ignore_ascii_case("hidden")) {
@@ -131,7 +131,7 @@ impl<'t> HtmlSanitiser<'t> {
         self.out.push('"');
     }
 
-    /// In a listing each line is an element of its own: there are no others to outline.
+    /// In a listing each line is an element of its own, because there are no others to outline.
     fn text(&mut self, node: NodeId, text: &str) {
         if self.in_listing == 0 {
             return self.escaped(text);
@@ -171,7 +171,7 @@ impl<'t> HtmlSanitiser<'t> {
         NodeId(node.0 + 1)
     }
 
-    /// JSON: each key with what stands under it.
+    /// Writes JSON: each key with its value.
     fn keys(&mut self) {
         self.out.push_str("<body>");
         let (mut at, end) = (NodeId(1), self.tree.end(self.tree.root()));

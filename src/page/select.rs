@@ -1,4 +1,4 @@
-//! CSS selectors over the tree, matched by the `selectors` crate that browsers use.
+//! CSS selectors over the tree, matched by the `selectors` crate of Servo and Firefox.
 
 use std::fmt;
 
@@ -120,15 +120,15 @@ impl SelectorImpl for CssSelectorImpl {
     type PseudoElement = NoPseudoClass;
 }
 
-/// A tag or attribute name.
+/// Name of a tag or attribute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct CssName(LocalName);
 
-/// A class, an id or an attribute's value.
+/// Value of a class, id or attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct CssText(Box<str>);
 
-/// The pseudo-classes and pseudo-elements of a page that nobody hovers over: none.
+/// Pseudo-classes and pseudo-elements: none apply to a static page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NoPseudoClass {}
 
@@ -192,7 +192,7 @@ impl selectors::parser::NonTSPseudoClass for NoPseudoClass {
 
 impl selectors::parser::PseudoElement for NoPseudoClass {}
 
-/// An element in its tree, as the matcher wants to see it.
+/// An element with its tree, for the matcher.
 #[derive(Clone, Copy)]
 struct ElementRef<'t> {
     tree: &'t Tree,
@@ -254,7 +254,7 @@ impl selectors::Element for ElementRef<'_> {
         self.tree.children(self.node).map(|node| self.at(node)).find(Self::is_element)
     }
 
-    /// A tag with capitals is not of HTML but a key of JSON, or of SVG, and meant as it is written.
+    /// A tag with capitals is a JSON key or SVG and is compared as written.
     fn is_html_element_in_html_document(&self) -> bool {
         !self.tree.tag(self.node).bytes().any(|byte| byte.is_ascii_uppercase())
     }
@@ -346,7 +346,8 @@ mod tests {
     #[test]
     fn selectors_find_what_a_browser_finds() {
         let tree = Tree::parse(
-            "<div id=a class='x y'><p>1<p title=T>2</div><div><p>3</p><a href=/q rel=next>n</a><form name=f></form></div>",
+            "<div id=a class='x y'><p>1<p title=T>2</div><div><p>3</p><a href=/q rel=next>n</a><form name=f></form>\
+             </div>",
         );
         let count = |css: &str| Selector::parse(css).expect("a selector of the table").all(&tree, tree.root()).len();
         for (css, found) in [

@@ -1,14 +1,14 @@
-//! What a page says when it does not show its list: log in, prove that you are human, not found, nothing found.
+//! Detects pages that show something else instead of their list: a login form, a CAPTCHA, an error, no results.
 
 use super::{NodeId, Tree};
 use crate::model::Signs;
 
-/// Words of a page that are looked through.
+/// Maximum length of text that is searched.
 const MAX_CHARS: usize = 20_000;
-/// A page that keeps visitors out says little else.
+/// A page that blocks visitors has at most this much text.
 const MAX_SHORT_CHARS: usize = 4_000;
 
-/// By which a page is known that takes its visitor for a machine.
+/// Phrases of pages that block automated visitors.
 const BLOCKED: &[&str] = &[
     "captcha",
     "are you human",
@@ -27,7 +27,7 @@ const BLOCKED: &[&str] = &[
     "attention required",
 ];
 
-/// … that is an error, whatever its status.
+/// Phrases of error pages, whatever their HTTP status.
 const ERROR: &[&str] = &[
     "404",
     "not found",
@@ -61,7 +61,7 @@ const ERROR: &[&str] = &[
     "页面不存在",
 ];
 
-/// … on which nothing was found, which may well be so.
+/// Phrases of pages that correctly show no results.
 const NO_RESULTS: &[&str] = &[
     "no results",
     "no result found",
@@ -115,10 +115,9 @@ const NO_RESULTS: &[&str] = &[
     "검색 결과가 없습니다",
 ];
 
-/// `body` is the page as it was sent.
+/// `body` is the page as it was received.
 pub fn detect(tree: &Tree, body: &[u8]) -> Signs {
     let shown = visible_text(tree, std::iter::once(tree.root()));
-    // What the page calls itself.
     let titles = visible_text_of(tree, |tag| matches!(tag, "title" | "h1" | "h2"));
     let says = |words: &[&str], text: &str| words.iter().any(|word| text.contains(word));
     let is_short = shown.chars().count() < MAX_SHORT_CHARS;
@@ -150,9 +149,9 @@ fn visible_text(tree: &Tree, nodes: impl Iterator<Item = NodeId>) -> String {
     text
 }
 
-/// A document that was begun and does not end: neither `</html>` nor `</body>` near its end.
+/// True if the document is cut off: it begins, but has neither `</html>` nor `</body>` near its end.
 fn is_cut_off(body: &[u8]) -> bool {
-    /// Comments and scripts behind the end.
+    /// Room for comments and scripts after the end tag.
     const TAIL: usize = 4_000;
     let tail = &body[body.len().saturating_sub(TAIL)..];
     (has(body, b"<html") || has(body, b"<body")) && !has(tail, b"</html") && !has(tail, b"</body")

@@ -1,7 +1,7 @@
-//! The page as a row of tokens: open tag, close tag, text, and the line ends of `<pre>`.
+//! The page as a sequence of tokens: start tag, end tag, text, and the line ends of `<pre>`.
 //!
-//! Whatever a row of a list is (an element, several siblings, some lines of a listing), it is a stretch of these tokens:
-//! a [`Span`]. Scripts, styles and the like leave no tokens, nor does white space.
+//! A row of a list, whether an element, several siblings or some lines of a listing, is a range of these tokens: a
+//! [`Span`]. Scripts, styles and white space have no tokens.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -12,7 +12,7 @@ use html5ever::{LocalName, local_name};
 
 use super::tree::{CollapsedText, NodeContent, NodeId, Tree, collapse, is_blank};
 
-/// A stretch of tokens: `start` is the first, `stop` one past the last.
+/// A range of tokens: `start` is the first, `stop` one past the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     pub start: u32,
@@ -32,45 +32,46 @@ pub enum TokenKind {
 pub struct Token {
     pub kind: TokenKind,
     pub node: NodeId,
-    /// Bytes of the text node that a text token stands for: all of it, but inside `<pre>` one line of it.
+    /// Byte range in the text node: the whole node, or one line of it inside `<pre>`.
     text: (u32, u32),
 }
 
 impl Token {
-    /// Its node, and where in it its text begins: in a listing each line of a text is a token.
+    /// The node, and where in its text this token begins: in a listing each line is a token.
     pub fn line(&self) -> (u32, u32) {
         (self.node.0, self.text.0)
     }
 
-    /// It is more than the end of a line.
+    /// True unless it is the end of a line.
     pub fn is_visible(&self) -> bool {
         self.kind != TokenKind::Line
     }
 }
 
-/// Text longer than this weighs no more: one long article must not outweigh a list (docs/design/learning.md 2.1).
+/// Maximum weight of a text: one long article must not outweigh a list (docs/design/learning.md 2.1).
 const MAX_WEIGHT: usize = 60;
 
-/// What any text weighs besides its length: a cell with one digit says as much as a word (see `induce/rank.rs`).
+/// Weight of any text in addition to its length: a cell with one digit counts as much as a word (see `learn/rank.rs`).
 pub const BASE_TEXT_WEIGHT: u32 = 3;
 
 pub struct Tokens<'t> {
     pub tree: &'t Tree,
     pub list: Vec<Token>,
-    /// Of each node: the tokens it covers; an empty span where it was left out.
+    /// By node: the tokens it covers; an empty span where the node has none.
     spans: Vec<Span>,
     /// `weights[i]` = text weight before token i.
     weights: Vec<u32>,
-    /// Of each token: a fingerprint of its text, 0 for tags and for those that nobody has asked for.
+    /// By token: a fingerprint of its text; 0 for tags and where not computed yet.
     fingerprints: OnceCell<Vec<Cell<u64>>>,
-    /// Of each token: its text, white space collapsed. Learning reads each many times, applying those of the rows only.
+    /// By token: its text, white space collapsed. Learning reads each text many times; applying a template only those
+    /// of the rows.
     words: OnceCell<Vec<OnceCell<Cow<'t, str>>>>,
 }
 
 impl<'t> Tokens<'t> {
     pub fn new(tree: &'t Tree) -> Tokens<'t> {
         let empty = Span { start: 0, stop: 0 };
-        // As a rule most nodes are elements with two tokens, or white space with none.
+        // Usually most nodes are elements with two tokens, or white space with none.
         let mut tokens = Tokens {
             tree,
             list: Vec::with_capacity(tree.len()),
@@ -80,7 +81,7 @@ impl<'t> Tokens<'t> {
             words: OnceCell::new(),
         };
         tokens.weights.push(0);
-        // Nodes whose close token is still to come, the innermost last; `true` inside <pre>.
+        // Nodes whose end tag has not been reached, innermost last; `true` inside <pre>.
         let mut open: Vec<(NodeId, bool)> = Vec::new();
         let mut at = NodeId(1);
         let end = tree.end(tree.root());
@@ -126,7 +127,7 @@ impl<'t> Tokens<'t> {
         self.weights[span.stop as usize] - self.weights[span.start as usize]
     }
 
-    /// Equal texts have equal prints.
+    /// Fingerprint of a text token: equal texts have equal fingerprints.
     pub fn fingerprint(&self, token: u32) -> u64 {
         let cell = &self.fingerprints.get_or_init(|| vec![Cell::new(0); self.list.len()])[token as usize];
         let it = &self.list[token as usize];
@@ -136,30 +137,30 @@ impl<'t> Tokens<'t> {
         cell.get()
     }
 
-    /// The text as it stands in the page, white space and all; `""` for a tag.
+    /// The text as it is in the page, with white space; `""` for a tag.
     pub fn raw(&self, token: &Token) -> &'t str {
         let text = self.tree.own_text(token.node).unwrap_or("");
         &text[token.text.0 as usize..token.text.1 as usize]
     }
 
-    /// Puts a text token's words behind those that are there.
+    /// Appends a text token's words.
     pub fn push_words(&self, token: u32, out: &mut CollapsedText) {
         let raw = self.raw(&self.list[token as usize]);
         out.push_collapsed(self.words(token), raw.starts_with(is_blank), raw.ends_with(is_blank));
     }
 
-    /// A text token's words, white space collapsed; `""` for a tag.
+    /// The text of a token, white space collapsed; `""` for a tag.
     pub fn words(&self, token: u32) -> &str {
         let cells = self.words.get_or_init(|| vec![OnceCell::new(); self.list.len()]);
         cells[token as usize].get_or_init(|| collapsed(self.raw(&self.list[token as usize])))
     }
 
-    /// Bytes that the words of a stretch need at most.
+    /// Upper bound of the bytes that the words of a span need.
     pub fn words_len(&self, span: Span) -> usize {
         self.slice(span).iter().map(|token| (token.text.1 - token.text.0) as usize).sum()
     }
 
-    /// The tokens as a person can read them, one a line.
+    /// Readable listing of the tokens, one per line.
     pub fn outline(&self) -> String {
         let mut out = String::new();
         let mut depth = 0_usize;
@@ -222,7 +223,7 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// As [`collapse`], without a copy where nothing but its ends changes.
+/// As [`collapse`], without a copy where only the ends change.
 pub(super) fn collapsed(text: &str) -> Cow<'_, str> {
     let trimmed = text.trim_matches(is_blank);
     let bytes = trimmed.as_bytes();
@@ -231,15 +232,15 @@ pub(super) fn collapsed(text: &str) -> Cow<'_, str> {
         b'\t'..=b'\r' => false,
         byte => byte.is_ascii(),
     };
-    // Neither the first nor the last is a blank, so there is always a next.
+    // Neither the first nor the last character is a blank, so there is always a next one.
     if (0..bytes.len()).all(is_plain) { Cow::Borrowed(trimmed) } else { Cow::Owned(collapse(trimmed)) }
 }
 
-/// Length up to the cap, white space collapsed; nothing where there is only white space.
+/// Length up to the maximum, white space collapsed; `None` where there is only white space.
 fn weigh(text: &str) -> Option<u32> {
     let is_space = |byte: u8| byte == b' ' || byte.wrapping_sub(b'\t') < 5;
     let bytes = text.as_bytes();
-    // Most texts are nothing but the white space between two tags.
+    // Most texts are only the white space between two tags.
     let start = bytes.iter().position(|&byte| !is_space(byte))?;
     let (mut length, mut parted) = (0, false);
     for &byte in &bytes[start..] {
@@ -271,7 +272,6 @@ fn weigh_beyond_ascii(text: &str) -> usize {
     length
 }
 
-/// A fingerprint of the words.
 fn fingerprint(text: &str) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     text.split(is_blank).filter(|word| !word.is_empty()).for_each(|word| word.hash(&mut hasher));

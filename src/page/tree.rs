@@ -1,7 +1,7 @@
-//! The tree of a page, as an HTML5 browser would build it.
+//! The DOM tree of a page, as an HTML5 browser would build it.
 //!
-//! Nodes stand in document order, so a node's descendants are the ids right behind it, up to [`Tree::end`]. That makes
-//! “is it inside”, “what comes next” and “which stretch of the page is this” questions about two numbers.
+//! Nodes are numbered in document order, so the descendants of a node are the ids after it, up to [`Tree::end`].
+//! Containment and order are therefore comparisons of two numbers.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use html5ever::{LocalName, local_name};
 use super::tokens::collapsed;
 use super::{build, json};
 
-/// The name of a tag or an attribute: as cheap to compare as a number.
+/// The interned name of a tag or attribute: comparison is as cheap as for numbers.
 pub type Name = LocalName;
 
 /// A node's place in document order.
@@ -24,29 +24,29 @@ impl NodeId {
     }
 }
 
-/// A parsed page. Never empty: node 0 is the document itself. No comments, no processing instructions.
+/// A parsed page. Never empty: node 0 is the document. Comments and processing instructions are not kept.
 #[derive(Clone)]
 pub struct Tree {
     pub(super) nodes: Vec<Node>,
     pub(super) contents: ContentArena,
-    /// The cap that the page reached while it was parsed; what stood beyond it is missing or flattened.
+    /// The limit that the page reached while it was parsed; content beyond it is missing or flattened.
     pub limit: Option<ParseLimit>,
 }
 
-/// A cap of the parser: html5ever is quadratic on hostile nesting (docs/design/safety.md 1.7). Rows of a
-/// page that reached one may be missing or wrong: a run that meets such a page fails as `limit`.
+/// A limit of the parser: html5ever is quadratic on hostile nesting (docs/design/safety.md 1.7). Rows of a page that
+/// reached one may be missing or wrong, so a run that meets such a page fails with cause `limit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseLimit {
-    /// More open elements than this: deeper ones were flattened.
+    /// More open elements than this; deeper ones were flattened.
     TooDeep(u32),
-    /// More nodes than this: the rest of the page was left out.
+    /// More nodes than this; the rest of the page was left out.
     TooManyNodes(usize),
-    /// More than [`MAX_ATTRIBUTES`] attributes on one tag: the rest of them were left out.
+    /// More than [`MAX_ATTRIBUTES`] attributes on one tag; the rest of them were left out.
     TooManyAttributes,
 }
 
 impl ParseLimit {
-    /// What was reached, how large the page is, and what to do.
+    /// A sentence for a person: which limit was reached, how large the page is, and what to do.
     pub fn sentence(self, page: &str, bytes: usize) -> String {
         let size = match bytes as f64 {
             few if few < 1e6 => format!("{:.0} kB", (few / 1e3).ceil()),
@@ -54,50 +54,51 @@ impl ParseLimit {
         };
         let (reached, remedy) = match self {
             ParseLimit::TooManyNodes(most) => (
-                format!("has more than {} elements and texts, the most that is read of one page", grouped(most)),
+                format!("has more than {} elements and texts, the limit of one page", grouped(most)),
                 "ask the site for smaller pages: a filter or a page size in the address, `paginate` in robot.toml",
             ),
             ParseLimit::TooDeep(most) => (
-                format!("nests more than {most} elements in each other, so its rows would be read wrong"),
-                "take another page of the site with this list, or its JSON",
+                format!("nests elements more than {most} levels deep, so its rows would be read wrongly"),
+                "use another page of the site that shows this list, or its JSON",
             ),
             ParseLimit::TooManyAttributes => (
-                format!("has a tag with more than {MAX_ATTRIBUTES} attributes, so its rows would be read wrong"),
-                "take another page of the site with this list, or its JSON",
+                format!("has a tag with more than {MAX_ATTRIBUTES} attributes, so its rows would be read wrongly"),
+                "use another page of the site that shows this list, or its JSON",
             ),
         };
         format!("{page} ({size}) {reached}; {remedy}")
     }
 }
 
-/// A number as people write it: 5,000,000.
+/// A number with thousands separators: 5,000,000.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let parts = digits.as_bytes().rchunks(3).rev().map(|part| String::from_utf8_lossy(part).into_owned());
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// As in Blink and WebKit.
+/// The same depth as in Blink and WebKit.
 pub const MAX_DEPTH: u32 = 512;
-/// Nodes of a page at most. The largest page of the corpus (2.3 MB) has some 60,000; a table of 20,000 rows with 15 columns
-/// has 640,000.
+/// Maximum number of nodes of a page. The largest page of the corpus (2.3 MB) has some 60,000; a table of 20,000 rows
+/// with 15 columns has 640,000.
 pub const MAX_NODES: usize = 5_000_000;
-/// So many are read however few bytes a page has. Beyond it a page has no more than half as many nodes as bytes, unless it
-/// makes the parser multiply them: 61 kB of misnested `<b><i>` came to 9 million. `<br>x` is a node in 2.5 bytes.
+/// Number of nodes that is always allowed, however small the page. Beyond it a page may have at most half as many nodes
+/// as bytes, because misnested tags make the parser multiply them: 61 kB of misnested `<b><i>` came to 9 million.
+/// `<br>x` is a node in 2.5 bytes.
 pub const MIN_NODE_LIMIT: usize = 500_000;
 
-/// Nodes that a page of so many bytes may have.
+/// Maximum number of nodes for a page of this many bytes.
 pub fn max_nodes(bytes: usize) -> usize {
     (bytes / 2).clamp(MIN_NODE_LIMIT, MAX_NODES)
 }
 
-/// The richest tag of the corpus has 20.
+/// The tag of the corpus with the most attributes has 20.
 pub const MAX_ATTRIBUTES: usize = 256;
 
 #[derive(Clone)]
 pub(super) struct Node {
     pub parent: u32,
-    /// The sibling before this one, or this node itself when there is none.
+    /// The previous sibling, or this node itself when there is none.
     pub before: u32,
     /// One past the last descendant.
     pub end: u32,
@@ -107,13 +108,13 @@ pub(super) struct Node {
 #[derive(Clone)]
 pub(super) enum NodeKind {
     Document,
-    /// Name, and where its attributes stand.
+    /// Name, and the range of its attributes.
     Element(LocalName, ContentRange),
-    /// Where it stands.
+    /// Range of the text.
     Text(ContentRange),
 }
 
-/// What a node is, with what it says.
+/// Kind and content of a node.
 #[derive(Clone, Copy)]
 pub enum NodeContent<'t> {
     Document,
@@ -135,8 +136,8 @@ impl<'t> Element<'t> {
 }
 
 impl Tree {
-    /// Reads HTML, or JSON where the text is that from end to end. Plain text is a listing: without a single tag its lines
-    /// are all the structure there is.
+    /// Parses HTML, or JSON where the whole text is JSON. Plain text becomes a listing: without a single tag its lines
+    /// are the only structure.
     pub fn parse(html: &str) -> Tree {
         if let Some(tree) = json::parse(html) {
             return tree;
@@ -156,7 +157,7 @@ impl Tree {
         self.nodes.len()
     }
 
-    /// True when there is nothing but the document node.
+    /// True when there is only the document node.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 1
     }
@@ -189,12 +190,12 @@ impl Tree {
         }
     }
 
-    /// The tag, in lower case unless it is a key of JSON, or `""` for a node that is not an element.
+    /// The tag, in lower case unless it is a JSON key; `""` for a node that is not an element.
     pub fn tag(&self, node: NodeId) -> &str {
         self.name(node).map_or("", |name| name)
     }
 
-    /// The text of a text node itself, as it stands.
+    /// The unchanged text of a text node.
     pub fn own_text(&self, node: NodeId) -> Option<&str> {
         match self.kind(node) {
             NodeContent::Text(text) => Some(text),
@@ -211,7 +212,7 @@ impl Tree {
         self.class(node).unwrap_or("").split_ascii_whitespace()
     }
 
-    /// The class attribute as it stands.
+    /// The unchanged class attribute.
     #[inline]
     pub fn class(&self, node: NodeId) -> Option<&str> {
         self.element(node)?.attributes().find(|(key, _)| **key == local_name!("class")).map(|(_, value)| value)
@@ -222,12 +223,12 @@ impl Tree {
         (node.0 != 0).then(|| NodeId(self.nodes[node.index()].parent))
     }
 
-    /// From the parent up to the document.
+    /// Ancestors, from the parent up to the document.
     pub fn ancestors(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         std::iter::successors(self.parent(node), |&it| self.parent(it))
     }
 
-    /// One past the last descendant: `node.0..end.0` is the node with all that stands in it.
+    /// One past the last descendant: `node.0..end.0` is the node with everything in it.
     pub fn end(&self, node: NodeId) -> NodeId {
         NodeId(self.nodes[node.index()].end)
     }
@@ -260,7 +261,7 @@ impl Tree {
         (next < self.end(self.parent(node)?)).then_some(next)
     }
 
-    /// All text inside the node, white space collapsed; scripts and styles are not text.
+    /// All text inside the node, white space collapsed; without scripts and styles.
     pub fn text(&self, node: NodeId) -> String {
         let room = self.visible_texts(node).map(|part| part.len() + 1).sum();
         let mut text = CollapsedText::after(String::with_capacity(room));
@@ -271,7 +272,7 @@ impl Tree {
         text.text
     }
 
-    /// As [`Tree::text`], without a copy where one text node has all of it.
+    /// As [`Tree::text`], without a copy where a single text node has all of it.
     pub fn collapsed_text(&self, node: NodeId) -> Cow<'_, str> {
         let mut texts = self.visible_texts(node).filter(|text| !text.chars().all(is_blank));
         match (texts.next(), texts.next()) {
@@ -281,7 +282,7 @@ impl Tree {
         }
     }
 
-    /// The texts under a node that a person sees, as they stand there.
+    /// The unchanged visible texts below a node.
     pub fn visible_texts(&self, node: NodeId) -> impl Iterator<Item = &str> {
         let (mut at, end) = (node, self.end(node));
         std::iter::from_fn(move || {
@@ -302,8 +303,9 @@ impl Tree {
         })
     }
 
-    /// Parts of several pages as one page, side by side: what is learned from the rows of a list can be learned from pages too.
-    /// As many as are within [`ALWAYS_READ`] nodes, and the first; what is learned from them reads the others.
+    /// Joins parts of several pages into one tree, side by side, so that pages can be learned from like the rows of a
+    /// list. Takes the first part, and more of them up to [`MIN_NODE_LIMIT`] nodes in total; the template learned from
+    /// them also reads the others.
     pub fn side_by_side<'a>(parts: impl IntoIterator<Item = (&'a Tree, NodeId)>) -> Tree {
         let mut nodes = vec![Node { parent: 0, before: 0, end: 1, kind: NodeKind::Document }];
         let mut contents = ContentArena::default();
@@ -338,7 +340,7 @@ impl Tree {
 
 #[cfg(test)]
 impl Tree {
-    /// Every node stands inside its parent, among its children, between its neighbours.
+    /// Checks that every node is inside its parent, among its children and between its siblings.
     pub(super) fn check(&self) {
         for node in self.subtree(self.root()).skip(1) {
             let parent = self.parent(node).expect("every node but the first has a parent");
@@ -351,7 +353,7 @@ impl Tree {
     }
 }
 
-/// A stretch of [`Contents`].
+/// A range of [`ContentArena`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ContentRange {
     pub from: u32,
@@ -368,14 +370,14 @@ pub(super) struct Attribute {
     value: ContentRange,
 }
 
-/// All texts, values and attributes of a page, one behind the other: none needs memory of its own.
+/// All texts, values and attributes of a page in common buffers: none needs an allocation of its own.
 #[derive(Clone, Default)]
 pub(super) struct ContentArena {
     text: String,
     attributes: Vec<Attribute>,
 }
 
-/// Four pages of the corpus in five have an attribute in 40 to 130 bytes, half of them in 63 or less.
+/// Four out of five pages of the corpus have an attribute in 40 to 130 bytes, half of them in 63 or less.
 const BYTES_PER_ATTRIBUTE: usize = 64;
 
 impl ContentArena {
@@ -402,7 +404,7 @@ impl ContentArena {
         self.extended(ContentRange::NONE, attributes)
     }
 
-    /// The attributes that stand there, and these.
+    /// Appends these attributes to those in the range.
     pub fn extended<'a>(
         &mut self,
         there: ContentRange,
@@ -433,30 +435,31 @@ impl ContentArena {
     }
 }
 
-/// White space runs become one blank; none at the ends. Non-breaking and zero-width blanks count as white space.
+/// Collapses runs of white space to one blank and trims the ends. Non-breaking and zero-width blanks count as white
+/// space.
 pub fn collapse(text: &str) -> String {
     let mut out = CollapsedText::after(String::with_capacity(text.len()));
     out.push(text);
     out.text
 }
 
-/// Text put together piece by piece, collapsed as it grows: a word may begin in one piece and end in the next.
+/// Builds a collapsed text piece by piece: a word may begin in one piece and end in the next.
 #[derive(Default)]
 pub struct CollapsedText {
     pub text: String,
-    /// Where this text begins in `text`.
+    /// Where the current text begins in `text`.
     from: usize,
     needs_blank: bool,
 }
 
 impl CollapsedText {
-    /// A new text behind another, without a blank between them.
+    /// Begins a new text directly after another, without a blank between them.
     pub fn after(text: String) -> CollapsedText {
         let from = text.len();
         CollapsedText { text, from, needs_blank: false }
     }
 
-    /// A piece that is collapsed already; `before` and `behind` say where it had blanks.
+    /// Adds a piece that is collapsed already; `before` and `behind` say whether it had blanks there.
     pub fn push_collapsed(&mut self, piece: &str, before: bool, behind: bool) {
         self.needs_blank |= before;
         if !piece.is_empty() {
@@ -482,7 +485,7 @@ impl CollapsedText {
         }
     }
 
-    /// What comes next is another word.
+    /// Makes the next piece begin a new word.
     pub fn separate(&mut self) {
         self.needs_blank = true;
     }

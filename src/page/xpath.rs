@@ -1,9 +1,9 @@
-//! The part of XPath that people copy out of a browser, as CSS.
+//! Translates XPath to CSS, as far as people copy it from browsers.
 //!
-//! Steps by tag or `*`, `/` and `//`, an attribute or `text()` at the end, and predicates: a position, `last()`, `@a`,
-//! `@a='v'`, `contains(@a, 'v')`, `starts-with(@a, 'v')`, a child's tag, several joined by `and`.
+//! Supported: steps by tag or `*`, `/` and `//`, an attribute or `text()` at the end, and predicates: a position,
+//! `last()`, `@a`, `@a='v'`, `contains(@a, 'v')`, `starts-with(@a, 'v')`, a child's tag, several joined by `and`.
 
-/// A path that was understood.
+/// A translated path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CssPath {
     pub css: String,
@@ -13,15 +13,15 @@ pub struct CssPath {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "of the XPath `{path}` the part `{part}` is not understood; steps by tag, positions, attributes, contains() and \
-     starts-with() are: say the rest in CSS"
+    "the part `{part}` of the XPath `{path}` is not supported; supported are steps by tag, positions, attributes, \
+     contains() and starts-with(); use a CSS selector instead"
 )]
 pub struct XPathError {
     path: String,
     part: String,
 }
 
-/// A path that starts with `//` is looked for anywhere, one that starts with `./` or a tag right inside the scope.
+/// A path that starts with `//` matches anywhere in the scope, one that starts with `./` or a tag only its children.
 pub fn to_css(xpath: &str) -> Result<CssPath, XPathError> {
     let error = |part: &str| XPathError { path: xpath.to_owned(), part: part.to_owned() };
     let whole = xpath.trim();
@@ -64,7 +64,7 @@ pub fn to_css(xpath: &str) -> Result<CssPath, XPathError> {
     Ok(CssPath { css, attribute })
 }
 
-/// Where the step ends: at a slash outside of brackets and quotation marks.
+/// Position of the end of a step: a slash outside of brackets and quotation marks.
 fn step_end(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut quote = None;
@@ -117,7 +117,7 @@ fn step_end_of_predicate(text: &str) -> Option<usize> {
     None
 }
 
-/// The compound selector with one more condition. A position counts among the siblings that meet those before it.
+/// Adds a condition to a compound selector. A position counts among the siblings that meet the conditions before it.
 fn narrowed(css: String, predicate: &str) -> Option<String> {
     let position = predicate.strip_prefix("position()").map_or(predicate, |it| it.trim_start_matches([' ', '=']));
     if position == "last()" {
@@ -143,7 +143,7 @@ fn narrowed(css: String, predicate: &str) -> Option<String> {
     }
 }
 
-/// `@class, 'x'`, or the long way round to one class among several.
+/// Translates `@class, 'x'`, or the long form that tests for one class among several.
 fn by_function(css: &str, inside: &str, sign: &str) -> Option<String> {
     let (subject, value) = inside.rsplit_once(',')?;
     let value = quoted(value)?;
@@ -157,7 +157,7 @@ fn by_function(css: &str, inside: &str, sign: &str) -> Option<String> {
     (is_class && !word.contains(char::is_whitespace)).then(|| format!("{css}[class~=\"{word}\"]"))
 }
 
-/// A quoted text as CSS writes it.
+/// A quoted text in CSS notation.
 fn quoted(text: &str) -> Option<String> {
     let text = text.trim();
     let quoted_by = |it: char| text.strip_prefix(it)?.strip_suffix(it).filter(|inside| !inside.contains(it));
@@ -178,7 +178,8 @@ mod tests {
     #[test]
     fn what_a_browser_copies_finds_the_same_as_css() {
         let tree = Tree::parse(
-            "<table><tr class='odd x'><td>1<td><a href=/1>a</a><tr class=even><td>2<td><a href=/2 title='x/y'>b</a></table>",
+            "<table><tr class='odd x'><td>1<td><a href=/1>a</a><tr class=even><td>2<td><a href=/2 title='x/y'>b</a>\
+             </table>",
         );
         for (xpath, css, found) in [
             ("//tr", "tr", 2),

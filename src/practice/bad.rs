@@ -1,4 +1,4 @@
-//! Pages that misbehave the way real sites do. Whatever is large is streamed: the server never holds it.
+//! Faulty pages, as real sites have them. Large ones are streamed, so the server never holds them in memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,35 +16,35 @@ use super::html::escape;
 use super::large;
 use super::routes::Shop;
 
-/// What the front page tells of these, in its order.
+/// Addresses and descriptions for the front page, in its order.
 pub const ROUTES: [(&str, &str); 22] = [
-    ("/bad/404", "not found"),
-    ("/bad/500", "broken inside"),
-    ("/bad/empty", "a page of no bytes"),
-    ("/bad/nolist", "an article, no list"),
+    ("/bad/404", "status 404"),
+    ("/bad/500", "status 500"),
+    ("/bad/empty", "an empty body"),
+    ("/bad/nolist", "an article without a list"),
     ("/bad/huge", "a list of 200 MB"),
-    ("/bad/hang", "accepts, then never answers"),
-    ("/bad/slow", "a byte a second"),
-    ("/bad/cut", "ends before it said it would"),
+    ("/bad/hang", "accepts the connection and never answers"),
+    ("/bad/slow", "sends one byte a second"),
+    ("/bad/cut", "a body shorter than its Content-Length"),
     ("/bad/loop", "redirects to itself"),
-    ("/bad/gzip-bomb", "200 kB that unpack to 30 MB"),
-    ("/bad/deep", "elements in elements in elements"),
-    ("/bad/deep?levels=600", "a list so deep inside"),
-    ("/bad/attributes?count=300", "a tag with so many attributes"),
+    ("/bad/gzip-bomb", "200 kB that decompress to 30 MB"),
+    ("/bad/deep", "deeply nested elements"),
+    ("/bad/deep?levels=600", "a list inside 600 levels"),
+    ("/bad/attributes?count=300", "a tag with 300 attributes"),
     ("/bad/table?rows=20000&columns=15", "a long table"),
     ("/bad/table?rows=30&columns=300", "a wide table"),
     ("/bad/json?rows=100000&columns=3", "a long list in JSON"),
-    ("/bad/captcha", "asks whether you are human"),
-    ("/bad/latin1", "ISO-8859-1 that calls itself UTF-8"),
-    ("/bad/endless", "a list whose next link never ends"),
-    ("/bad/redirect?to=/products", "goes wherever it is told"),
-    ("/bad/form?to=/login", "a log-in that sends wherever it is told"),
-    ("/bad/pdf", "a PDF that calls itself HTML"),
+    ("/bad/captcha", "a captcha"),
+    ("/bad/latin1", "ISO-8859-1 declared as UTF-8"),
+    ("/bad/endless", "a list whose next links never end"),
+    ("/bad/redirect?to=/products", "redirects to the given address"),
+    ("/bad/form?to=/login", "a login form that posts to the given address"),
+    ("/bad/pdf", "a PDF declared as HTML"),
 ];
 
 const HUGE_BYTES: usize = 200 << 20;
 const CHUNK_BYTES: usize = 64 << 10;
-/// Longer than any client here waits, yet no connection stays for ever.
+/// Longer than any client here waits, but not forever.
 const HANG: Duration = Duration::from_secs(600);
 const SLOW_BYTES: usize = 600;
 const BOMB_BYTES: usize = 200 << 10;
@@ -95,7 +95,7 @@ fn redirect_to(to: &str) -> Response {
     }
 }
 
-/// A log-in form that sends to wherever it is told.
+/// A login form whose action is a parameter.
 async fn form(Query(query): Query<TargetQuery>) -> Html<String> {
     Html(format!(
         "<!DOCTYPE html><title>Log in</title><form method=\"post\" action=\"{}\"><input name=\"user\">\
@@ -104,7 +104,7 @@ async fn form(Query(query): Query<TargetQuery>) -> Html<String> {
     ))
 }
 
-/// 307: the browser is to send the same form to the other place.
+/// 307: the browser must send the same form to the other address.
 async fn redirect_post(Query(query): Query<TargetQuery>) -> Response {
     let mut response = redirect_to(&query.to);
     if response.status() == StatusCode::FOUND {
@@ -162,7 +162,7 @@ async fn endless(Query(query): Query<EndlessQuery>) -> Html<String> {
     ))
 }
 
-/// A deflate stream by hand: one letter, then “the same again, 258 times” in 13 bits, over and over.
+/// A decompression bomb: a deflate stream of one literal and then back-references of length 258, 13 bits each.
 async fn gzip_bomb() -> Response {
     let mut bits = BitWriter::default();
     bits.push(0b010, 3); // not the last block; fixed Huffman codes
@@ -195,7 +195,7 @@ impl BitWriter {
         }
     }
 
-    /// Huffman codes go in with their highest bit first.
+    /// Writes a Huffman code, highest bit first.
     fn push_code(&mut self, code: u32, count: u32) {
         self.push(code.reverse_bits() >> (32 - count), count);
     }

@@ -1,4 +1,4 @@
-//! What the shop sells and what was ordered: made from numbers, the same on every start.
+//! The products and orders of the shop: generated, and the same on every start.
 
 pub const PRODUCTS_PER_PAGE: usize = 12;
 pub const ORDERS_PER_PAGE: usize = 10;
@@ -27,7 +27,7 @@ pub struct ShopOrder {
     pub status: &'static str,
 }
 
-/// Six shelves with eight things each: 48 products.
+/// Six categories with eight products each: 48 products.
 pub const CATEGORIES: [(&str, [&str; 8]); 6] = [
     (
         "Kitchen",
@@ -48,12 +48,12 @@ const FIRST_NAMES: [&str; 7] = ["Anna", "Björn", "Chloé", "Dmitri", "Emeka", "
 const LAST_NAMES: [&str; 8] = ["Berg", "O'Hara", "Lindqvist", "Moreau", "Tanaka", "Silva", "Novák", "Haddad"];
 const STATUSES: [&str; 4] = ["Paid", "Shipped", "Delivered", "Cancelled"];
 
-/// All products; `price_calls` says how often the prices have been moved.
+/// All products; `price_calls` is how often prices have been changed.
 pub fn products(price_calls: u32) -> Vec<Product> {
     let things = CATEGORIES.iter().flat_map(|(category, things)| things.iter().map(move |thing| (*category, *thing)));
     let mut all: Vec<Product> =
         (1..).zip(things).map(|(id, (category, thing))| product(id, category, thing, price_calls)).collect();
-    // The shelves are mixed, so that a page of the list is not one category.
+    // Mixed, so that a page of the list has several categories.
     all.sort_by_key(|product| (mix(product.id, 7), product.id));
     all
 }
@@ -85,7 +85,7 @@ fn product(id: u32, category: &'static str, thing: &str, price_calls: u32) -> Pr
     }
 }
 
-/// The n-th call moves the products whose number ends like n, by up to 15 % of their first price.
+/// The n-th call changes the prices of the products whose number ends like n, by up to 15 % of the first price.
 fn price(id: u32, calls: u32) -> u32 {
     let first = 490 + mix(id, 15) % 180 * 100 + mix(id, 16) % 10 * 10;
     let moved = calls / PRICE_STEPS + u32::from(calls % PRICE_STEPS > (id + PRICE_STEPS - 1) % PRICE_STEPS);
@@ -122,7 +122,7 @@ fn pick(n: u32, salt: u32, len: usize) -> usize {
     mix(n, salt) as usize % len
 }
 
-/// A number that looks random and is always the same (the finaliser of MurmurHash3).
+/// A deterministic pseudo-random number (the finaliser of MurmurHash3).
 fn mix(n: u32, salt: u32) -> u32 {
     let mut h = n.wrapping_mul(0x9e37_79b9) ^ salt.wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);

@@ -1,28 +1,28 @@
-//! What the shop shows instead of its list on a bad day. Each of these says 200, as most sites do.
+//! Error pages that the shop shows instead of its list. Each has status 200, as on most sites.
 
 use axum::response::{Html, IntoResponse, Redirect, Response};
 
 use super::pages::{self, ShopView};
 
-/// How the shop answers whoever wants its list.
+/// What a request for the list gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailureMode {
     #[default]
     Healthy,
-    /// Broken inside, within the frame of the site.
+    /// An error page in the site's own design.
     ErrorPage,
-    /// Takes its visitor for a machine.
+    /// A page that checks for bots.
     BotChallenge,
-    /// Shows the list to members only.
+    /// A redirect to the login.
     LoginWall,
-    /// Has nothing today.
+    /// A page that says that nothing was found.
     NoResults,
-    /// Breaks off in the middle of its list, and says that this is all.
+    /// The first half of the page, with a matching Content-Length.
     Truncated,
 }
 
 impl FailureMode {
-    /// The answer in place of `list`; none where it may be shown.
+    /// The response instead of `list`; none if the list is shown.
     pub fn replacement_page(self, view: &ShopView, list: &str) -> Option<Response> {
         let framed = |title: &str, content: &str| Html(pages::framed(view, title, content)).into_response();
         match self {

@@ -1,4 +1,4 @@
-//! The frame around every page, and the one way text gets into HTML.
+//! The HTML document around every page, and the escaping of texts.
 
 use super::catalogue::{CATEGORIES, Product, money};
 
@@ -20,14 +20,14 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// What a page needs besides its own content.
+/// What the document needs besides the page's content.
 pub struct PageFrame<'a> {
     pub title: &'a str,
     pub logged_in: bool,
     pub popular: &'a [Product],
 }
 
-/// Header, menu, side bar and footer around `content`, which is HTML already.
+/// Header, menu, side bar and footer around `content`, which is HTML.
 pub fn page(frame: &PageFrame<'_>, content: &str) -> String {
     let title = escape(frame.title);
     let account = if frame.logged_in {
@@ -41,14 +41,16 @@ pub fn page(frame: &PageFrame<'_>, content: &str) -> String {
         .collect();
     let popular: String = frame.popular.iter().map(popular_item).collect();
     format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{title} · Practice shop</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <header class=\"top\">\n<a class=\"logo\" href=\"/\">Practice shop</a>\n\
          <nav class=\"menu\"><a href=\"/products\">Products</a> {account} <a href=\"/switch\">Switches</a></nav>\n\
          <form class=\"find\" role=\"search\" action=\"/search\" method=\"get\">\
          <input type=\"search\" name=\"q\" placeholder=\"Search products\" aria-label=\"Search products\">\
          <button type=\"submit\">Search</button></form>\n</header>\n\
-         <div class=\"columns\">\n<aside class=\"side\">\n<h2>Categories</h2>\n<ul class=\"categories\">\n{categories}</ul>\n\
+         <div class=\"columns\">\n<aside class=\"side\">\n\
+         <h2>Categories</h2>\n<ul class=\"categories\">\n{categories}</ul>\n\
          <h2>Popular now</h2>\n<ol class=\"popular\">\n{popular}</ol>\n</aside>\n\
          <main>\n{content}\n</main>\n</div>\n\
          <footer class=\"bottom\"><p>Everything here is made up. Nothing can be bought.</p>\

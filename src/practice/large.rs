@@ -1,4 +1,4 @@
-//! Pages that are larger than most: long, wide and deep tables of any size. Streamed like all that is large.
+//! Large pages: long, wide and deep tables of any size, streamed.
 
 use axum::body::Bytes;
 use axum::extract::Query;
@@ -9,23 +9,23 @@ use serde::Deserialize;
 
 use super::bad::html_stream;
 
-/// Cells of one table at most, and levels and attributes: what a page asks for cannot make the site work for ever.
+/// Limits of the parameters, so that a request ends.
 const MAX_CELLS: usize = 20_000_000;
 const MAX_COLUMNS: usize = 100_000;
 const MAX_LEVELS: usize = 200_000;
 const MAX_ATTRIBUTES: usize = 100_000;
-/// Rows that are written at once.
+/// Rows per chunk of the stream.
 const ROWS_PER_CHUNK: usize = 500;
-/// The list inside of a deep page, and behind a tag with many attributes.
+/// The list on a deep page and on a page with many attributes.
 const SHORT_TABLE: TableSize = TableSize { rows: 30, columns: 4, gaps: false };
 
-/// How many rows and columns a table has.
+/// Rows and columns of a table.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(default)]
 pub struct TableSize {
     rows: usize,
     columns: usize,
-    /// Some cells are empty, others in each row.
+    /// Some cells are empty, different ones in each row.
     gaps: bool,
 }
 
@@ -41,7 +41,7 @@ impl TableSize {
         TableSize { columns, rows: self.rows.min(MAX_CELLS / columns), ..self }
     }
 
-    /// The cells of a row, counted from 1. No row says the same as another.
+    /// The cells of a row, counted from 1. All rows differ.
     fn cells(self, row: usize) -> impl Iterator<Item = Option<String>> {
         let gap = move |column: usize| self.gaps && column > 1 && (row * 7 + column * column).is_multiple_of(11);
         (1..=self.columns).map(move |column| (!gap(column)).then(|| cell(row, column)))
@@ -117,7 +117,7 @@ pub struct DeepQuery {
     levels: Option<usize>,
 }
 
-/// `/bad/deep`: nothing but depth; `/bad/deep?levels=600`: a short list, so deep inside.
+/// `/bad/deep`: nested elements only; `/bad/deep?levels=600`: a short list inside 600 levels.
 pub async fn deep(Query(DeepQuery { levels }): Query<DeepQuery>) -> Html<String> {
     match levels.map(|levels| levels.min(MAX_LEVELS)) {
         None => Html("<div>x".repeat(MAX_LEVELS / 2)),
@@ -132,7 +132,7 @@ pub struct AttributesQuery {
     count: usize,
 }
 
-/// `/bad/attributes?count=300`: a tag with so many, and a short list.
+/// `/bad/attributes?count=300`: a tag with 300 attributes, and a short list.
 pub async fn attributes(Query(AttributesQuery { count }): Query<AttributesQuery>) -> Response {
     let attributes: String = (0..count.min(MAX_ATTRIBUTES)).map(|n| format!(" data-a{n}=\"{n}\"")).collect();
     Html(format!("<!DOCTYPE html><p{attributes}>Much is said of this.</p>{}", short_table())).into_response()

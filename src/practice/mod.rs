@@ -1,21 +1,20 @@
-//! The practice site: a small shop on loopback with log-in, search and pages, for `pieme demo` and for the tests.
+//! The practice site: a small shop on loopback with login, search and pagination, for `pieme demo` and the tests.
 //!
-//! Its data never changes by itself, so two runs see the same rows; `/switch` redesigns it or moves its prices, and
-//! `/ways/…` leads through the list as other sites do,
-//! `/bad/…` misbehaves in every way that a real site does.
+//! Its data never changes by itself, so two runs see the same rows. `/switch` redesigns it or changes prices, `/ways/…`
+//! has other kinds of pagination and login, `/bad/…` has faulty pages.
 
-mod scripted;
-mod original;
-mod redesign;
+mod bad;
+mod catalogue;
 mod failure_modes;
-mod routes;
-mod pages;
 mod html;
 mod large;
-mod catalogue;
+mod original;
+mod pages;
+mod redesign;
+mod routes;
+mod scripted;
 mod visitors;
 pub mod ways;
-mod bad;
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,9 +26,9 @@ use url::Url;
 
 use routes::Shop;
 
-pub use self::failure_modes::FailureMode;
+pub use failure_modes::FailureMode;
 
-/// Who may log in at the practice site.
+/// The login of the practice site.
 pub const USER: &str = "demo";
 pub const PASSWORD: &str = "open-sesame-7";
 
@@ -42,14 +41,14 @@ pub struct Site {
 }
 
 impl Site {
-    /// Serves on `addr` from the current tokio runtime; port 0 takes a free one.
+    /// Serves on `addr` in the current tokio runtime; port 0 takes a free port.
     pub async fn start(addr: SocketAddr) -> io::Result<Site> {
         let listener = TcpListener::bind(addr).await?;
         let url = Url::parse(&format!("http://{}/", listener.local_addr()?)).map_err(io::Error::other)?;
         let shop = Arc::new(Shop::default());
         let (stop, stopped) = oneshot::channel::<()>();
         let served = axum::serve(listener, routes::router(Arc::clone(&shop))).with_graceful_shutdown(async {
-            // An error here says that the sender is gone, which is what is waited for.
+            // An error means that the sender was dropped, which is the signal.
             let _ = stopped.await;
         });
         tokio::spawn(served.into_future());
@@ -64,22 +63,22 @@ impl Site {
         self.url.port().expect("the site's address names its port")
     }
 
-    /// Shows the same data in other tags, other classes, another nesting and another order.
+    /// Switches to the redesign: the same data with other tags, classes, nesting and order.
     pub fn set_redesign(&self, on: bool) {
         self.shop.set_redesign(on);
     }
 
-    /// From now on the list is shown, or what a bad day shows in its place.
+    /// Shows the list, or an error page instead of it, from now on.
     pub fn set_failure_mode(&self, mood: FailureMode) {
         self.shop.set_failure_mode(mood);
     }
 
-    /// How many of them were answered with 304: the robot has the page already.
+    /// How many requests were answered with 304.
     pub fn not_modified_count(&self) -> u64 {
         self.shop.not_modified_count()
     }
 
-    /// How many requests have come in so far.
+    /// How many requests were received so far.
     pub fn requests(&self) -> u64 {
         self.shop.requests()
     }

@@ -1,6 +1,6 @@
 const list = document.getElementById('list');
 
-// Answers whether there are more.
+// Appends the next products; returns whether there are more.
 async function more() {
   const answer = await fetch('/js/data?from=' + list.children.length);
   const { products, more } = await answer.json();

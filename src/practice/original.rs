@@ -1,4 +1,4 @@
-//! The shop as it looks at first: cards in a list, orders in a table, a numbered pager.
+//! The original design of the shop: cards in a list, orders in a table, a numbered pager.
 
 use super::catalogue::{Product, ShopOrder, money};
 use super::html::escape;
@@ -12,9 +12,11 @@ pub fn products(shown: &[Product], stretch: &ListPage) -> String {
 fn card(product: &Product) -> String {
     let badge = product.badge.map(|badge| format!("<span class=\"badge\">{badge}</span>\n")).unwrap_or_default();
     format!(
-        "<li class=\"product\">\n<a href=\"/product/{id}\"><img src=\"/image/{id}.svg\" alt=\"\" width=\"240\" height=\"150\"></a>\n\
+        "<li class=\"product\">\n\
+         <a href=\"/product/{id}\"><img src=\"/image/{id}.svg\" alt=\"\" width=\"240\" height=\"150\"></a>\n\
          {badge}<h3><a href=\"/product/{id}\">{name}</a></h3>\n<p class=\"price\">{price}</p>\n\
-         <p class=\"rating\">{stars} out of 5 <span>({reviews} reviews)</span></p>\n<p class=\"stock\">{stock}</p>\n</li>\n",
+         <p class=\"rating\">{stars} out of 5 <span>({reviews} reviews)</span></p>\n\
+         <p class=\"stock\">{stock}</p>\n</li>\n",
         id = product.id,
         name = escape(&product.name),
         price = money(product.price_cents),

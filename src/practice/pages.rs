@@ -1,4 +1,4 @@
-//! The pages of the shop: what is said on each, in the layout that is switched on.
+//! The content of the shop's pages, in the current design.
 
 use url::form_urlencoded;
 
@@ -6,19 +6,19 @@ use super::catalogue::{self, ORDERS_PER_PAGE, PRODUCTS_PER_PAGE, Product};
 use super::html::{PageFrame, escape, page};
 use super::{PASSWORD, USER, bad, original, redesign, ways};
 
-/// How the shop looks to this visitor now.
+/// The shop as this visitor sees it: design, login state, prices.
 pub struct ShopView {
     pub redesign: bool,
     pub logged_in: bool,
     pub products: Vec<Product>,
 }
 
-/// Which page of a list this is, and how its other pages are addressed.
+/// One page of a list, and the address of its other pages.
 pub struct ListPage {
     pub page: usize,
     pub pages: usize,
     path: &'static str,
-    /// Parameters that go along: the category or the words searched for.
+    /// Further query parameters: the category, or the words searched for.
     query: Vec<(&'static str, String)>,
 }
 
@@ -52,18 +52,19 @@ pub fn home(view: &ShopView) -> String {
     };
     let (others, traps) = (told(&ways::ROUTES), told(&bad::ROUTES));
     let content = format!(
-        "<h1>A site to practise on</h1>\n\
-         <p>This shop exists to show pieme something to read. It runs on this machine and knows nobody.</p>\n<dl>\n\
-         <dt><a href=\"/products\">/products</a></dt><dd>48 products, 12 a page, with badges on some</dd>\n\
+        "<h1>pieme's practice site</h1>\n\
+         <p>A made-up shop for trying pieme. It runs on this machine only.</p>\n<dl>\n\
+         <dt><a href=\"/products\">/products</a></dt><dd>48 products, 12 a page, some with badges</dd>\n\
          <dt><a href=\"/search?q=lamp\">/search?q=lamp</a></dt><dd>the same list, searched</dd>\n\
-         <dt><a href=\"/search?q=unicorn\">/search?q=unicorn</a></dt><dd>a search that finds nothing</dd>\n\
+         <dt><a href=\"/search?q=unicorn\">/search?q=unicorn</a></dt><dd>a search without results</dd>\n\
          <dt><a href=\"/login\">/login</a></dt><dd>user <code>{USER}</code>, password <code>{PASSWORD}</code></dd>\n\
-         <dt><a href=\"/orders\">/orders</a></dt><dd>30 orders behind the log-in</dd>\n\
-         <dt><a href=\"/js/products\">/js/products</a></dt><dd>the same list, made by a script; a button loads more</dd>\n\
-         <dt><a href=\"/js/endless\">/js/endless</a></dt><dd>and once more, as long as one scrolls</dd>\n\
-         <dt><a href=\"/switch\">/switch</a></dt><dd>redesigns the site, moves the prices</dd>\n</dl>\n\
-         <h2>Other ways through the list, and to it</h2>\n<dl>\n{others}</dl>\n\
-         <h2>Pages that misbehave</h2>\n<dl>\n{traps}</dl>"
+         <dt><a href=\"/orders\">/orders</a></dt><dd>30 orders behind the login</dd>\n\
+         <dt><a href=\"/js/products\">/js/products</a></dt>\
+         <dd>the same list, made by a script; a button loads more</dd>\n\
+         <dt><a href=\"/js/endless\">/js/endless</a></dt><dd>the same list with infinite scroll</dd>\n\
+         <dt><a href=\"/switch\">/switch</a></dt><dd>redesigns the site, changes prices</dd>\n</dl>\n\
+         <h2>Other kinds of pagination and login</h2>\n<dl>\n{others}</dl>\n\
+         <h2>Faulty pages</h2>\n<dl>\n{traps}</dl>"
     );
     framed(view, "About", &content)
 }
@@ -140,9 +141,10 @@ pub fn login(view: &ShopView, csrf: &str, error: Option<&str>) -> String {
 pub fn switches(view: &ShopView, price_calls: u32) -> String {
     let (state, verb) = if view.redesign { ("new", "Go back to the old design") } else { ("old", "Redesign the site") };
     let content = format!(
-        "<h1>Switches</h1>\n<p>The site wears its {state} design. Prices have been moved {price_calls} times.</p>\n\
+        "<h1>Switches</h1>\n<p>The site shows its {state} design. Prices were changed {price_calls} times.</p>\n\
          <form method=\"post\" action=\"/switch/redesign\"><button type=\"submit\">{verb}</button></form>\n\
-         <form method=\"post\" action=\"/switch/prices\"><p><button type=\"submit\">Move a tenth of the prices</button></p></form>"
+         <form method=\"post\" action=\"/switch/prices\">\
+         <p><button type=\"submit\">Change a tenth of the prices</button></p></form>"
     );
     framed(view, "Switches", &content)
 }
@@ -151,14 +153,16 @@ pub fn not_found(view: &ShopView) -> String {
     framed(view, "Not found", "<h1>Not found</h1>\n<p>There is no such page here.</p>")
 }
 
-/// A picture in a few lines: the product's first letters on its own colour.
+/// A product's image as SVG: its initials on a colour of its own.
 pub fn image(view: &ShopView, id: u32) -> Option<String> {
     let product = view.products.iter().find(|product| product.id == id)?;
     let letters: String = product.name.split(' ').filter_map(|word| word.chars().next()).take(2).collect();
     let hue = id * 47 % 360;
     Some(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 240 150\"><rect width=\"240\" height=\"150\" fill=\"hsl({hue},45%,55%)\"/>\
-         <text x=\"120\" y=\"95\" font-family=\"sans-serif\" font-size=\"56\" text-anchor=\"middle\" fill=\"#fff\">{}</text></svg>",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 240 150\">\
+         <rect width=\"240\" height=\"150\" fill=\"hsl({hue},45%,55%)\"/>\
+         <text x=\"120\" y=\"95\" font-family=\"sans-serif\" font-size=\"56\" text-anchor=\"middle\" \
+         fill=\"#fff\">{}</text></svg>",
         escape(&letters)
     ))
 }

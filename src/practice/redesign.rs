@@ -1,4 +1,4 @@
-//! The shop after its redesign: the same data in other tags, other classes, another nesting and another order.
+//! The redesigned shop: the same data with other tags, classes, nesting and order.
 
 use super::catalogue::{Product, ShopOrder, money};
 use super::html::escape;
@@ -16,7 +16,8 @@ fn tile(product: &Product) -> String {
         "<div class=\"tile\">\n<div class=\"tile-price\">{price}</div>\n<div class=\"tile-text\">\n\
          <div class=\"tile-more\"><span data-stock=\"{count}\">{stock}</span><span>★ {stars} · {reviews}</span></div>\n\
          <div class=\"tile-name\"><b><a class=\"go\" href=\"/product/{id}\">{name}</a></b> {flag}</div>\n</div>\n\
-         <figure><img class=\"thumb\" loading=\"lazy\" src=\"/image/{id}.svg\" alt=\"{name}\" width=\"80\" height=\"50\"></figure>\n</div>\n",
+         <figure><img class=\"thumb\" loading=\"lazy\" src=\"/image/{id}.svg\" alt=\"{name}\" \
+         width=\"80\" height=\"50\"></figure>\n</div>\n",
         price = money(product.price_cents),
         count = product.stock,
         stock = stock(product),
@@ -59,7 +60,7 @@ pub fn orders(shown: &[ShopOrder], stretch: &ListPage) -> String {
     format!("<div class=\"purchases\">\n{items}</div>\n{}", arrow_pager(stretch))
 }
 
-/// No numbers and no `rel` any more: just two links with arrows.
+/// A pager without page numbers and without `rel`: two links with arrows.
 fn arrow_pager(stretch: &ListPage) -> String {
     let link =
         |page: usize, text: &str| format!("<a class=\"step\" href=\"{}\">{text}</a>\n", escape(&stretch.href(page)));

@@ -1,4 +1,4 @@
-//! Which address shows what, and the state behind it.
+//! The routes of the practice site, and its state.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use super::pages::{self, ShopView};
 use super::visitors::{Club, ShopVisitor, Visitors};
 use super::{PASSWORD, USER, bad, catalogue, scripted, ways};
 
-/// Everything about the shop that can change.
+/// The mutable state of the shop.
 #[derive(Default)]
 pub struct Shop {
     redesign: AtomicBool,
@@ -46,7 +46,7 @@ impl Shop {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// How many of them were answered with “you have it already”.
+    /// How many requests were answered with 304.
     pub fn not_modified_count(&self) -> u64 {
         self.not_modified.load(Ordering::SeqCst)
     }
@@ -85,7 +85,7 @@ pub fn router(shop: Arc<Shop>) -> Router {
         .with_state(shop)
 }
 
-/// The staff's pages are linked from nowhere and not for robots.
+/// The pages under `/staff/` are linked from nowhere and disallowed for robots.
 const ROBOTS: &str = "User-agent: *\nDisallow: /staff/\n";
 
 async fn staff() -> Html<&'static str> {
@@ -115,7 +115,7 @@ async fn products(State(shop): ShopState, headers: HeaderMap, Query(query): Quer
     shop.failure_mode().replacement_page(&view, &page).unwrap_or_else(|| respond_conditionally(&shop, &headers, page))
 }
 
-/// The page with its tag, or only the word that it is still the same.
+/// The page with its ETag, or 304 if the client has it.
 fn respond_conditionally(shop: &Shop, headers: &HeaderMap, page: String) -> Response {
     let mut hasher = DefaultHasher::new();
     page.hash(&mut hasher);
@@ -175,7 +175,7 @@ async fn login(State(shop): ShopState, headers: HeaderMap, Form(form): Form<Logi
         let visitor = shop.visitors.log_in(&visitor);
         return with_cookie(Redirect::to("/orders").into_response(), &visitor);
     };
-    // 200 like most shops: only the text of the page says that it did not work.
+    // Status 200, as in most shops: only the page's text says that the login failed.
     let page = Html(pages::login(&shop.view(&headers), &visitor.csrf, Some(complaint)));
     with_cookie(page.into_response(), &visitor)
 }

@@ -1,4 +1,4 @@
-//! Lists that are not in the page but made by its script: a button loads more, or the end of the page does.
+//! Lists made by scripts: a button, or scrolling to the end, loads more.
 
 use axum::Router;
 use axum::extract::{Query, State};
@@ -13,16 +13,18 @@ use super::catalogue::{PRODUCTS_PER_PAGE, money};
 use super::pages::{ShopView, framed};
 use super::routes::Shop;
 
-/// What both lists share: `more()` fetches the next twelve and puts them into the list.
+/// Shared by both lists: `more()` fetches the next twelve products and appends them.
 const MORE: &str = include_str!("more.js");
 
 const BUTTON: &str = "<p><button type=\"button\" id=\"more\">Load more</button></p>\n<script>\n\
     const button = document.getElementById('more');\n\
-    const next = async () => { button.disabled = true; if (await more()) button.disabled = false; else button.remove(); };\n\
+    const next = async () => { button.disabled = true; \
+    if (await more()) button.disabled = false; else button.remove(); };\n\
     button.addEventListener('click', next);\nnext();\n</script>";
 
-/// Twelve of its items are higher than a window.
-const ENDLESS: &str = "<style>#list { display: block } #list li { min-height: 8rem }</style>\n<p id=\"end\">…</p>\n<script>\n\
+/// Infinite scroll. Twelve items are higher than a window.
+const ENDLESS: &str = "<style>#list { display: block } #list li { min-height: 8rem }</style>\n\
+    <p id=\"end\">…</p>\n<script>\n\
     const end = document.getElementById('end');\n\
     const eye = new IntersectionObserver(async (seen) => {\n\
       if (!seen.some((it) => it.isIntersecting)) return;\n\
@@ -46,7 +48,7 @@ pub fn router() -> Router<Arc<Shop>> {
         .route("/data", get(data))
 }
 
-/// A page without a single product.
+/// The page as sent, without any product.
 fn shell(view: &ShopView, rest: &str) -> Html<String> {
     let content =
         format!("<h1>Products</h1>\n<ul class=\"products\" id=\"list\"></ul>\n<script>\n{MORE}</script>\n{rest}");

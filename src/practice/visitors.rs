@@ -1,4 +1,4 @@
-//! Who is visiting: one session a cookie, with the token its log-in form must send back.
+//! Sessions of the practice site: one per cookie, with the CSRF token of its login form.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 const COOKIE: &str = "practice_session";
 const CLUB_COOKIE: &str = "practice_club";
-/// The oldest visitor is forgotten beyond this many, so that nobody can fill the memory.
+/// Maximum number of sessions; one more removes the oldest.
 const MAX_VISITORS: usize = 1_000;
 
 #[derive(Clone)]
@@ -28,7 +28,7 @@ struct VisitorTable {
 }
 
 impl Visitors {
-    /// The visitor that the request's cookie names.
+    /// The visitor of the request's cookie.
     pub fn find(&self, headers: &HeaderMap) -> Option<ShopVisitor> {
         let id = cookie(headers, COOKIE)?;
         self.table().by_id.get(id).cloned()
@@ -38,7 +38,7 @@ impl Visitors {
         self.find(headers).unwrap_or_else(|| self.create(false))
     }
 
-    /// A session of its own for who has just logged in: the id from before the log-in is worth nothing any more.
+    /// A new session after the login: the id from before the login becomes invalid (session fixation).
     pub fn log_in(&self, old: &ShopVisitor) -> ShopVisitor {
         self.log_out(old);
         self.create(true)
@@ -63,17 +63,17 @@ impl Visitors {
     }
 
     fn table(&self) -> MutexGuard<'_, VisitorTable> {
-        // Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
+        // No panic can leave the table inconsistent under this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Members of the club, each with the visits that are left.
+/// Sessions of the club, each with the number of visits left.
 #[derive(Default)]
 pub struct Club(Mutex<HashMap<String, u32>>);
 
 impl Club {
-    /// A cookie that lets somebody in so many times.
+    /// The cookie of a session with this number of visits.
     pub fn admit(&self, visits: u32) -> HeaderValue {
         let id = Uuid::now_v7().simple().to_string();
         let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl Club {
         HeaderValue::from_str(&format!("{CLUB_COOKIE}={id}; Path=/; HttpOnly")).expect("the id is hexadecimal")
     }
 
-    /// May who sends these come in once more?
+    /// Uses one visit; returns false if none is left.
     pub fn visit(&self, headers: &HeaderMap) -> bool {
         let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let left = cookie(headers, CLUB_COOKIE).and_then(|id| members.get_mut(id));

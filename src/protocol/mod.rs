@@ -1,9 +1,9 @@
-//! What a run's child and its parent say to each other: framed messages over a socket and a pipe.
+//! The protocol between the daemon (parent) and the child process of a run: frames over a socket and a pipe.
 //!
-//! A frame is two lengths (big endian, 32 bits each), that much JSON, and that many raw bytes. The parent writes one
-//! [`Assignment`]; the child answers with [`Message`]s and ends with [`Message::End`]. Where a message asks for something, an
-//! [`Answer`] comes back the way the assignment came. This is the trust boundary: the child has read a stranger's page, so
-//! the parent believes no length and no field beyond what is checked here.
+//! A frame is two lengths (big endian, 32 bits each), that much JSON, and that many raw bytes. The parent sends one
+//! [`Job`] over the socket; the child answers with [`Message`]s over the pipe and ends with [`Message::End`]. A message
+//! that asks for something gets a [`ParentAnswer`] over the socket. This is the trust boundary: the child has parsed
+//! untrusted pages, so the parent trusts no length and no field beyond what is checked here.
 
 mod socket;
 
@@ -25,77 +25,77 @@ use crate::labelling::page::LabellingRequest;
 
 pub use socket::{ChildSocket, ParentSocket};
 
-/// No frame is larger; a child that sends one is broken or hostile (docs/design/safety.md 6.57).
+/// Maximum size of a frame. A child that sends a larger one is broken or hostile (docs/design/safety.md 6.57).
 pub const MAX_FRAME: usize = 16 << 20;
-/// Rows are sent on when a batch has this many cells' bytes, or [`BATCH_ROWS`] rows.
+/// A batch of rows is sent when it has this many bytes of text, or [`BATCH_ROWS`] rows.
 pub const BATCH_BYTES: usize = 1 << 20;
 pub const BATCH_ROWS: usize = 1_000;
 /// The two lengths that a frame begins with.
 const HEADER_BYTES: usize = 8;
-/// More messages than this from one run is a flood, not a report.
+/// Maximum number of messages of one run. A child that sends more is broken or hostile.
 pub const MAX_MESSAGES: usize = 1_000_000;
 
-/// Everything a child gets to know. It has no database, no environment and no other task's secrets.
+/// Everything that a child receives. It has no database, no environment and no secrets of other tasks.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Job {
     pub run: RunId,
     pub name: TaskName,
     pub task: Task,
     pub script: Script,
-    /// The template's JSON text; none means: learn it.
+    /// The template as JSON; none: it is learned.
     pub template: Option<String>,
-    /// The template of detail pages, likewise.
+    /// The template of the detail pages as JSON; none: it is learned.
     pub details: Option<String>,
     /// Files of the folder that the script reads, by name.
     pub files: BTreeMap<String, String>,
-    /// A person has said yes to the template.
+    /// Whether a person has confirmed the template.
     pub confirmed: bool,
-    /// Only the secrets that the script names.
+    /// The secrets that the script names, and no others.
     pub secrets: Secrets,
-    /// The kept session, as the last run left it.
+    /// The session's cookies from the last run.
     pub cookies: Option<String>,
-    /// Pages that earlier runs have kept; their bodies are asked for when they are needed.
+    /// Cached pages of earlier runs. Their bodies are requested when needed ([`Message::Body`]).
     pub kept: Vec<CachedPage>,
     pub robots: Vec<RobotsTxt>,
-    /// Chromium's program, for tasks that want a browser; none: it is looked for.
+    /// Path of Chromium, for tasks with the browser engine; none: it is searched.
     pub browser: Option<PathBuf>,
-    /// A folder for what the run keeps on disk while it goes; the parent removes it.
+    /// Folder for temporary files of the run; the parent removes it.
     pub scratch: Option<PathBuf>,
-    /// The latest good runs, newest first: what this one is measured against.
+    /// The latest good runs, newest first, for the judge.
     pub past: Vec<PastRun>,
-    /// Whoever the child must not outlive.
+    /// The process that the child must not outlive.
     pub parent_pid: u32,
-    /// No run, but a walk that waits after every step for [`Answer::Step`].
+    /// A stepping session instead of a run: the child waits after every step for [`ParentAnswer::Step`].
     #[serde(default)]
     pub stepwise: bool,
-    /// No run, but something to be found out about a page that was kept; nothing is fetched.
+    /// A job on a stored page instead of a run; nothing is fetched.
     pub page_job: Option<PageJob>,
 }
 
-/// What is to be found out about a kept page. The frame's raw bytes begin with the page, compressed as it was sent.
+/// A job on a stored page. The frame's raw bytes begin with the page, compressed as the child had sent it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageJob {
-    /// The list, after a redesign. The samples stand behind the page.
+    /// Find the list again after a redesign. The samples follow the page in the raw bytes.
     Repair(Box<RepairJob>),
-    /// What a person wants to know.
+    /// Answer a question of a labelling session.
     Inspect(Box<LabellingRequest>),
 }
 
-/// By what a list is found again after a redesign.
+/// What a repair needs to find the list again.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RepairJob {
     pub page: PageMeta,
-    /// Of the page, compressed as it was sent.
+    /// Length of the compressed page.
     pub page_bytes: usize,
     /// The last good rows.
     pub good: Table,
     pub samples: Vec<RepairSample>,
-    /// There are more, which are too large.
+    /// Whether samples were omitted because they are too large.
     pub samples_left_out: bool,
 }
 
-/// A page that the template must go on reading as before.
+/// A sample page that the repaired template must still extract correctly.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RepairSample {
     /// Its number in `samples/`.
@@ -104,7 +104,7 @@ pub struct RepairSample {
     pub expected: Table,
 }
 
-/// Secret values by name. Debug prints the names alone.
+/// Secret values by name. `Debug` prints only the names.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secrets(pub BTreeMap<String, String>);
@@ -115,90 +115,91 @@ impl std::fmt::Debug for Secrets {
     }
 }
 
-/// What a child reports.
+/// A message from the child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum Message {
     Trace(TraceLine),
-    /// A page that was seen; the frame's raw bytes are its body, compressed with zstd.
+    /// A page to store; the frame's raw bytes are its body, compressed with zstd.
     Page {
         index: u32,
         meta: PageMeta,
     },
-    /// Rows to stage. The columns are the same in every message of a run. A row's cells are its texts, and behind them what
-    /// they mean, as `values` says.
+    /// Rows to stage. The columns are the same in every message of a run. A row's cells are its texts, followed by
+    /// their typed values in the order of `values`.
     Rows {
         columns: Vec<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         values: Vec<ValueColumn>,
         rows: Vec<Row>,
     },
-    /// How far it is, after each page; the rows themselves come many at a time.
+    /// Progress after each page; the rows themselves come in batches.
     Progress {
         pages: u32,
         rows: u64,
     },
-    /// The session to keep for the next run.
+    /// The cookies to keep for the next run.
     Cookies {
         json: String,
     },
-    /// A template learned in this run, since there was none.
+    /// A template learned in this run, which had none.
     Learned {
         template: String,
     },
-    /// The same for the pages behind the records' links.
+    /// The same for the detail pages.
     LearnedDetails {
         template: String,
     },
-    /// May this host be asked? [`Answer::Turn`] comes when it may.
+    /// Asks for a turn at a host (rate limit); [`ParentAnswer::Turn`] grants it.
     Turn {
         host: String,
         delay_ms: u64,
     },
-    /// The request of the last turn is done; the host wants to be left alone for so long.
+    /// The request of the last turn is done; the host asks for this pause.
     TurnFinished {
         pause_ms: u64,
     },
-    /// A page for the next run; the frame's raw bytes are its body, compressed with zstd.
+    /// A page to cache for the next run; the frame's raw bytes are its body, compressed with zstd.
     CachePage(CachedPage),
-    /// The body of a page that an earlier run has kept; [`Answer::Body`] brings it.
+    /// Asks for the body of a cached page; [`ParentAnswer::Body`] brings it.
     Body {
         url: Url,
     },
-    /// A robots.txt for the next run.
+    /// A robots.txt to cache for the next run.
     Robots(RobotsTxt),
-    /// A connection to this host; [`Answer::Connected`] brings it, or [`Answer::Missed`] says why not.
+    /// Asks for a connection; [`ParentAnswer::Connected`] brings it, or [`ParentAnswer::ConnectFailed`] says why not.
     Connect {
         question: u64,
         host: String,
         port: u16,
     },
-    /// How a walk stands that waits after every step; the frame's raw bytes are its page, compressed with zstd, where it is not
-    /// too large.
+    /// The state of a stepping session; the frame's raw bytes are its page, compressed with zstd, unless it is too
+    /// large.
     StepState(StepwiseState),
-    /// The answer to [`Still::Mend`]; the frame's raw bytes are the page as it was sent, where it is not too large.
+    /// The answer to [`PageJob::Repair`]; the frame's raw bytes are the page as the site sent it, unless it is too
+    /// large.
     Repaired(RepairProposals),
-    /// The answer to [`Still::Study`].
+    /// The answer to [`PageJob::Inspect`].
     Inspected {
         answer: page::LabellingAnswer,
     },
-    /// The last message. Without it the run has crashed.
+    /// The last message. If it is missing, the run has crashed.
     End(Verdict),
 }
 
-/// What a parent answers to a question.
+/// The parent's answer to a message that asks for something.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "snake_case")]
 pub enum ParentAnswer {
-    /// The host is yours after so long.
+    /// The turn is granted after this wait.
     Turn {
         wait_ms: u64,
     },
-    /// The frame's raw bytes are the body, compressed as it was sent; none when it is not there any more.
+    /// The frame's raw bytes are the body, compressed as the child had sent it; empty if it no longer exists.
     Body {
         found: bool,
     },
-    /// The connection that was asked for comes with this message.
+    /// The requested connection comes with this message.
     Connected {
         question: u64,
     },
@@ -206,7 +207,7 @@ pub enum ParentAnswer {
         question: u64,
         why: ConnectError,
     },
-    /// What a walk that waits is to do next.
+    /// The next command of a stepping session.
     Step {
         forward: bool,
     },
@@ -215,13 +216,13 @@ pub enum ParentAnswer {
 /// Why a frame could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    #[error("the other side closed the pipe in the middle of a message")]
+    #[error("the pipe was closed in the middle of a message")]
     Truncated,
     #[error("a message of {0} bytes is over the limit of {MAX_FRAME}")]
     TooLarge(usize),
-    #[error("a message makes no sense: {0}")]
+    #[error("a message is invalid: {0}")]
     InvalidJson(#[from] serde_json::Error),
-    #[error("the pipe broke: {0}")]
+    #[error("the pipe failed: {0}")]
     Pipe(#[from] io::Error),
 }
 
@@ -237,12 +238,12 @@ fn frame<T: Serialize>(message: &T, raw: &[u8]) -> Result<Vec<u8>, FrameError> {
     Ok(frame)
 }
 
-/// Puts a message behind others that wait to be sent together.
+/// Appends a message to a buffer of messages that are sent together.
 pub fn append<T: Serialize>(waiting: &mut Vec<u8>, message: &T, raw: &[u8]) -> Result<(), FrameError> {
     let start = waiting.len();
     let appended = append_frame(waiting, message, raw);
     if appended.is_err() {
-        // Half a message would garble all that follow.
+        // An incomplete frame would corrupt all that follow.
         waiting.truncate(start);
     }
     appended
@@ -266,7 +267,7 @@ fn append_frame<T: Serialize>(waiting: &mut Vec<u8>, message: &T, raw: &[u8]) ->
     Ok(())
 }
 
-/// The next message with its raw bytes, or none when the other side has closed the pipe between two messages.
+/// Reads the next message with its raw bytes; none if the pipe was closed between two messages.
 pub fn read<T: DeserializeOwned>(pipe: &mut impl Read) -> Result<Option<(T, Vec<u8>)>, FrameError> {
     let mut lengths = [0_u8; HEADER_BYTES];
     if !read_full(pipe, &mut lengths)? {
@@ -286,7 +287,7 @@ pub fn read<T: DeserializeOwned>(pipe: &mut impl Read) -> Result<Option<(T, Vec<
     Ok(Some((serde_json::from_slice(&frame)?, raw)))
 }
 
-/// Fills the buffer; false when the pipe was closed before the first byte.
+/// Fills the buffer; returns false if the pipe was closed before the first byte.
 fn read_full(pipe: &mut impl Read, buffer: &mut [u8]) -> Result<bool, FrameError> {
     let mut done = 0;
     while done < buffer.len() {

@@ -1,4 +1,4 @@
-//! The way from parent to child: a socket, since a connection that the parent has made can go with a message.
+//! The Unix socket from parent to child. A message can carry an open connection with it (SCM_RIGHTS).
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -14,14 +14,14 @@ use serde::Serialize;
 
 use super::{FrameError, frame};
 
-/// Connections that may come with one message.
+/// Maximum number of connections received with one read.
 const MAX_CONNECTIONS_PER_MESSAGE: usize = 4;
 
-/// The parent's end: says messages, and gives connections along with them.
+/// The parent's end: sends messages and passes connections on.
 pub struct ParentSocket(UnixStream);
 
 impl ParentSocket {
-    /// A new way, with the child's end of it.
+    /// Creates a socket pair; returns the parent's end and the child's.
     pub fn pair() -> io::Result<(ParentSocket, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
         Ok((ParentSocket(ours), theirs.into()))
@@ -31,7 +31,7 @@ impl ParentSocket {
         super::write(&mut self.0, message, raw)
     }
 
-    /// Says a message and gives a connection with its first byte. It is the child's from then on.
+    /// Sends a message and passes a connection with its first byte. The child owns the connection from then on.
     pub fn write_with_connection<T: Serialize>(&mut self, message: &T, connection: OwnedFd) -> Result<(), FrameError> {
         let frame = frame(message, &[])?;
         let fds = [connection.as_fd()];
@@ -46,7 +46,7 @@ impl ParentSocket {
     }
 }
 
-/// The child's end: reads like a pipe, and keeps the connections that came along.
+/// The child's end: reads like a pipe and queues the received connections.
 pub struct ChildSocket {
     socket: UnixStream,
     connections: VecDeque<OwnedFd>,

@@ -1,4 +1,4 @@
-//! Addresses as they are compared and shown. Pure.
+//! URLs in the forms in which they are compared and shown. Pure.
 
 use std::borrow::Cow;
 
@@ -15,12 +15,12 @@ pub fn without_password(url: &Url) -> Url {
     url
 }
 
-/// Does the address name a user, or a password? Next to none do, and each is shown several times a page.
+/// Whether the URL contains a user or a password. Almost none does, and this is asked several times a page.
 fn has_password(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
 }
 
-/// The address's origin; as a rule it stands in the address.
+/// The URL's origin, borrowed from the URL where its text contains it.
 pub fn origin(url: &Url) -> Cow<'_, str> {
     if matches!(url.scheme(), "http" | "https") && !has_password(url) {
         return Cow::Borrowed(&url[..Position::BeforePath]);
@@ -28,7 +28,7 @@ pub fn origin(url: &Url) -> Cow<'_, str> {
     Cow::Owned(url.origin().ascii_serialization())
 }
 
-/// An address as people may see it: no user, no password, no place within the page.
+/// The URL without user, password and fragment, as it may be shown.
 pub fn display_url(url: &Url) -> String {
     if !has_password(url) && url.fragment().is_none() {
         return url.as_str().to_owned();

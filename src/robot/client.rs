@@ -1,6 +1,7 @@
-//! The HTTP client of runs: reqwest's requests and answers and the engine underneath it, over connections that come through a
-//! [`Door`]. reqwest's own client opens sockets by itself, and no connection can be given to it (reqwest issue 2633): a
-//! sandboxed run cannot use it. Alerts are sent with it, by the daemon (`robot/post.rs`).
+//! The HTTP client of runs: hyper with reqwest's request and response types, over connections from a [`Connector`].
+//!
+//! reqwest's own client opens sockets by itself and cannot be given connections (reqwest issue 2633), so a sandboxed
+//! run cannot use it. The daemon sends alerts with it (`robot/webhook.rs`).
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -28,12 +29,12 @@ use crate::model::ConnectError;
 
 pub type AnyError = Box<dyn StdError + Send + Sync>;
 
-/// What the certificates of this machine's authorities are read for, once it is needed.
+/// Loads the TLS configuration with the machine's root certificates, at the first https connection.
 pub type TlsConfigLoader = Arc<dyn Fn() -> Result<ClientConfig, rustls::Error> + Send + Sync>;
 
 pub struct Client {
     service: Decompression<legacy::Client<ClientConnector, Body>>,
-    /// A proxy for plain http reads the request itself, and its own password from it.
+    /// For plain http through a proxy: the proxy reads its own password from each request.
     proxy_auth: Option<HeaderValue>,
 }
 
@@ -56,24 +57,24 @@ impl Client {
         Client { service: Decompression::new(client), proxy_auth }
     }
 
-    /// Sends a request; comes back with the head of its answer.
+    /// Sends a request; returns the head of the response.
     pub async fn send(&self, request: reqwest::Request) -> Result<Response, AnyError> {
         let url = request.url().clone();
         let mut request: hyper::Request<Body> = request.try_into()?;
         if let Some(auth) = self.proxy_auth.as_ref().filter(|_| request.uri().scheme_str() == Some("http")) {
             request.headers_mut().insert(reqwest::header::PROXY_AUTHORIZATION, auth.clone());
         }
-        // This service is always ready.
+        // No `poll_ready`: this service is always ready.
         let answer = self.service.clone().call(request).await?;
         let mut answer = answer.map(Body::wrap);
-        // Not told of the address, reqwest parses one of its own for each answer.
+        // Without the URL, reqwest would parse one for each response.
         let told = hyper::Response::builder().url(url).body(())?;
         answer.extensions_mut().extend(told.into_parts().0.extensions);
         Ok(Response::from(answer))
     }
 }
 
-/// The certificates that this machine trusts.
+/// A TLS configuration with the root certificates that this machine trusts.
 pub fn system_tls_config() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(&provider))?;
@@ -86,7 +87,7 @@ struct LazyTlsConfig {
     config: OnceLock<Result<ClientConfig, rustls::Error>>,
 }
 
-/// Opens a connection for an address: through the proxy if there is one, within TLS if the address wants it.
+/// Opens the connection for a URL: through the proxy if there is one, with TLS for https.
 #[derive(Clone)]
 struct ClientConnector {
     plain: PlainConnector,
@@ -146,7 +147,7 @@ impl Service<Uri> for ClientConnector {
     }
 }
 
-/// Connections as the door gives them.
+/// Connections from the [`Connector`].
 #[derive(Clone)]
 pub struct PlainConnector {
     connector: Arc<dyn Connector>,
@@ -189,10 +190,10 @@ trait ByteStream: Read + Write + Connection + Send {}
 
 impl<T: Read + Write + Connection + Send> ByteStream for T {}
 
-/// A connection, whatever it is made of.
+/// A plain or TLS connection.
 pub struct ClientStream {
     stream: Pin<Box<dyn ByteStream>>,
-    /// Whoever is at the other end of plain http is a proxy, and wants whole addresses.
+    /// For plain http: the peer is a proxy and needs absolute URLs in the request line.
     proxied: bool,
 }
 

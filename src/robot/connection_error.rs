@@ -1,4 +1,4 @@
-//! What a failed connection means: found inside layers of errors.
+//! Classifies failed connections by walking the chain of error sources.
 
 use std::error::Error as StdError;
 
@@ -10,7 +10,6 @@ use super::session::{Session, display_url};
 use crate::model::ConnectError;
 
 impl Session {
-    /// Finds the reason inside the layers of errors.
     pub(super) fn connection_error(&self, url: &Url, error: &(dyn StdError + 'static)) -> SessionError {
         let url = display_url(url);
         let reason = root_cause(error);
@@ -31,7 +30,6 @@ impl Session {
     }
 }
 
-/// When did it go wrong?
 fn connection_loss(error: &(dyn StdError + 'static)) -> ConnectionLoss {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let kinds = causes(error).filter_map(|it| it.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
@@ -43,20 +41,20 @@ fn connection_loss(error: &(dyn StdError + 'static)) -> ConnectionLoss {
     if cut || kinds.into_iter().any(broke) { ConnectionLoss::AfterSend } else { ConnectionLoss::InvalidResponse }
 }
 
-/// Why there was no connection, where that is what went wrong.
+/// The guard's or connector's error inside the chain, if the connection was never made.
 pub(super) fn connect_failure(error: &(dyn StdError + 'static)) -> Option<ConnectError> {
     causes(error).find_map(|it| it.downcast_ref::<ConnectError>()).cloned()
 }
 
-/// The last error of the chain says what happened; the ones above say only where.
+/// The last error of the chain: it says what happened, the ones above say only where.
 pub fn root_cause(error: &(dyn StdError + 'static)) -> String {
     causes(error).last().map_or_else(String::new, ToString::to_string)
 }
 
-/// An error and all that it came from.
+/// The error and its chain of sources.
 pub(super) fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |&it| {
-        // What an io::Error wraps is not its source.
+        // `source()` of an io::Error skips the error that it wraps.
         let wrapped = it.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
         wrapped.map(|it| it as &(dyn StdError + 'static)).or_else(|| it.source())
     })

@@ -1,5 +1,5 @@
-//! Who opens connections: a robot that goes alone does so itself, under its guard; a sealed run has no sockets and asks its
-//! parent, who does the same for it.
+//! The trait that opens connections. A standalone robot opens them itself, through its guard. A sandboxed run has no
+//! sockets; it asks its parent, which checks and connects in the same way.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::model::ConnectError;
 pub type ConnectFuture = Pin<Box<dyn Future<Output = Result<TcpStream, ConnectError>> + Send>>;
 
 pub trait Connector: Send + Sync {
-    /// A connection to this host, whose name is looked up behind the door.
+    /// Opens a connection to this host; the implementation resolves the name.
     fn open(&self, host: &str, port: u16, patience: Duration) -> ConnectFuture;
 }
 

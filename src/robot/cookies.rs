@@ -1,4 +1,4 @@
-//! The cookies of a task, kept from run to run: session cookies too, since a daemon never closes its browser.
+//! The cookie jar of a task, kept from run to run, session cookies included: to a site, all runs are one session.
 
 use cookie_store::{CookieDomain, CookieStore};
 use url::Url;
@@ -11,18 +11,18 @@ const MAX_COOKIE_BYTES: usize = 4096;
 pub struct CookieJar(CookieStore);
 
 impl CookieJar {
-    /// Cookies as [`Jar::to_json`] wrote them. Anything else is an empty jar: a lost log-in mends itself.
+    /// Reads what [`CookieJar::to_json`] wrote. Anything else gives an empty jar: the next run logs in again.
     pub fn from_json(json: Option<&str>) -> CookieJar {
         json.and_then(|json| cookie_store::serde::json::load(json.as_bytes()).ok()).map(CookieJar).unwrap_or_default()
     }
 
-    /// `None` when there is nothing to keep.
+    /// `None` for an empty jar.
     pub fn to_json(&self) -> Option<String> {
         let cookies: Vec<_> = self.0.iter_unexpired().collect();
         if cookies.is_empty() { None } else { serde_json::to_string(&cookies).ok() }
     }
 
-    /// Takes a `Set-Cookie` header that came from `url`, or leaves it.
+    /// Stores a `Set-Cookie` header from `url`, unless the cookie is too large, one too many, or for a public suffix.
     pub fn store(&mut self, header: &str, url: &Url) {
         if header.len() > MAX_COOKIE_BYTES {
             return;
@@ -38,7 +38,7 @@ impl CookieJar {
         let path = String::from(&cookie.path);
         let of_domain = self.0.iter_unexpired().filter(|it| String::from(&it.domain) == domain).count();
         if of_domain < MAX_PER_DOMAIN || self.0.contains(&domain, &path, cookie.name()) {
-            // An error here says that the cookie is for another host, or expired: then it is not kept.
+            // An error means that the cookie is for another host, or expired: it is not stored.
             let _ = self.0.insert(cookie.into_owned(), url);
         }
     }
@@ -58,8 +58,9 @@ impl CookieJar {
     }
 }
 
-/// Would a cookie for this domain reach sites of other people? The list is compiled in: nothing is read at the start of a run,
-/// and a name that is on no list counts as a suffix as far as its last label.
+/// Whether the domain is a public suffix, so that a cookie for it would reach other people's sites. The list is
+/// compiled in: nothing is read at the start of a run. For a name that is not on it, the last label counts as the
+/// suffix.
 fn is_public_suffix(domain: &str) -> bool {
     let domain = domain.trim_matches('.').to_ascii_lowercase();
     psl::suffix_str(&domain).is_none_or(|suffix| suffix.len() == domain.len())

@@ -1,4 +1,4 @@
-//! What goes wrong on the web, each with the cause it counts as and a sentence for a person.
+//! Errors of requests and walks, each with the cause that it counts as and a sentence for a person.
 
 use std::time::Duration;
 
@@ -12,69 +12,71 @@ pub struct WalkError {
     pub cause: Failure,
     /// One clear sentence with step, address and reason; no secret in it.
     pub sentence: String,
-    /// The page the robot stood on, for diagnostics.
+    /// The current page when it happened, for diagnostics.
     pub page: Option<Page>,
 }
 
 /// Why a request brought no page.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SessionError {
-    #[error("{url} is refused: {refusal}")]
+    #[error("pieme does not connect to {url}: {refusal}")]
     Refused { url: String, refusal: Refusal },
     #[error("{from} {error}")]
     Redirect { from: String, error: RedirectError },
     #[error("the site redirected more than {max} times, the last time to {0}", max = super::redirect::MAX_HOPS)]
     TooManyHops(String),
-    #[error("the run made its {0} requests; raise `limits.max_requests` in task.toml if the site needs more")]
+    #[error("the run reached its limit of requests ({0}); raise `limits.max_requests` in task.toml if it needs more")]
     TooManyRequests(u32),
-    #[error("{url} is larger than {size}; raise `limits.max_page_bytes` in task.toml if it should be", size = ByteSize(*max))]
+    #[error(
+        "{url} is larger than {size}; raise `limits.max_page_bytes` in task.toml to allow it",
+        size = ByteSize(*max)
+    )]
     TooLarge { url: String, max: u64 },
     #[error(
-        "the run's time was up while {0} was being fetched; raise `limits.timeout` in task.toml if the site needs longer"
+        "the run reached its time limit while fetching {0}; raise `limits.timeout` in task.toml if it needs longer"
     )]
     Deadline(String),
-    #[error("the run's time was up while it waited; raise `limits.timeout` in task.toml if it needs longer")]
+    #[error("the run reached its time limit while waiting; raise `limits.timeout` in task.toml if it needs longer")]
     DeadlineWhileWaiting,
-    #[error("the run's time was up while other tasks were at {0}; see `per_host` in config.toml")]
+    #[error("the run reached its time limit while other tasks used {0}; see `per_host` in config.toml")]
     DeadlineWhileQueued(String),
-    #[error("{host} is to be left alone for another {}, which is longer than this run may take; the next run tries again", whole_seconds(*wait))]
+    #[error(
+        "{host} must not be requested for another {}, longer than this run may take; the next run tries again",
+        whole_seconds(*wait)
+    )]
     HostBackoff { host: String, wait: Duration },
     #[error(
-        "the robots.txt of {origin} keeps robots away from {path}: {rule}; \
-         set `fetch.robots_txt = false` in task.toml if its owner lets you"
+        "the robots.txt of {origin} disallows {path}: {rule}; \
+         set `fetch.robots_txt = false` in task.toml if the site's owner permits it"
     )]
     RobotsTxt { origin: String, path: String, rule: String },
-    #[error("{url} did not begin to answer within {} s", waited.as_secs())]
+    #[error("{url} sent no response within {} s", waited.as_secs())]
     NoAnswer { url: String, waited: Duration },
     #[error("no connection to {url} within {} s", waited.as_secs())]
     NoConnection { url: String, waited: Duration },
-    #[error("the host of {url} is not known: {reason}")]
+    #[error("the host name of {url} could not be resolved: {reason}")]
     UnknownHost { url: String, reason: String },
-    #[error("no safe connection to {url}: {reason}")]
+    #[error("the TLS connection to {url} failed: {reason}")]
     Tls { url: String, reason: String },
     #[error("the connection to {url} failed: {reason}")]
     Connection { url: String, reason: String, loss: ConnectionLoss },
-    #[error("no connection to {url} could be opened: {reason}")]
+    #[error("the connection to {url} could not be opened: {reason}")]
     ResourceShortage { url: String, reason: String },
-    #[error("the header `{0}` cannot be sent: a name or value has characters that HTTP does not allow")]
+    #[error("the header `{0}` cannot be sent: its name or value has characters that HTTP does not allow")]
     Header(String),
     #[error("`fetch.proxy` in task.toml cannot be used: {0}")]
     Proxy(String),
     #[error(
-        "no Chromium was found; install it (Debian: apt install chromium), or name its program as `browser` in config.toml"
+        "Chromium was not found; install it (Debian: apt install chromium), or set `browser` in config.toml to its path"
     )]
     NoBrowser,
-    #[error(
-        "there is no program {0}, which config.toml names as `browser`; install Chromium (Debian: apt install chromium)"
-    )]
+    #[error("`browser` in config.toml is {0}, which does not exist; install Chromium (Debian: apt install chromium)")]
     NoSuchBrowser(String),
     #[error("Chromium did not start: {0}")]
     BrowserStart(String),
-    #[error("Chromium ended in the middle of the run, at {0}")]
+    #[error("Chromium exited during the run, at {0}")]
     BrowserGone(String),
-    #[error(
-        "the page {0} needed more memory than the browser has for it; raise `limits.memory` in task.toml if it should"
-    )]
+    #[error("the page {0} ran out of memory in the browser; raise `limits.memory` in task.toml if it needs more")]
     PageMemory(String),
     #[error("the page {0} crashed in the browser")]
     PageCrashed(String),
@@ -82,25 +84,25 @@ pub enum SessionError {
     PageBusy { url: String, waited: Duration },
     #[error("{0} is a file to be downloaded, not a web page")]
     Download(String),
-    #[error("the browser could not do it on {url}: {reason}")]
+    #[error("the browser failed on {url}: {reason}")]
     Script { url: String, reason: String },
     #[error("`{0}` is not supported yet")]
     Unsupported(&'static str),
 }
 
-/// When a connection was lost.
+/// When a connection was lost, which decides whether the request is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionLoss {
     /// Nothing of the request has been sent.
     BeforeSend,
-    /// The site may have seen the request, but its answer did not come, or not to its end.
+    /// The site may have received the request, but its response is missing or incomplete.
     AfterSend,
-    /// What came is no answer; asking again brings the same.
+    /// The response is malformed; a retry would bring the same.
     InvalidResponse,
 }
 
 impl SessionError {
-    /// Set where the connection was lost and not the answer unwelcome.
+    /// `None` where the connection itself was fine.
     pub fn connection_loss(&self) -> Option<ConnectionLoss> {
         match self {
             SessionError::NoConnection { .. } => Some(ConnectionLoss::BeforeSend),

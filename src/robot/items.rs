@@ -1,22 +1,22 @@
-//! What a `for_each` goes through: the lines of a text, the rows of a CSV file, the objects of a JSONL file. Pure.
+//! The items of a `for_each`: the lines of a text, the rows of a CSV file, the objects of a JSONL file. Pure.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// More than any task asks for: a file with more is a mistake, and is said to be.
+/// More than any task needs: a larger file is a mistake and reported as one.
 const MAX_ITEMS: usize = 100_000;
 
 /// An item: variables by name. `${town}` is the item, `${town.column}` its columns.
 pub type Item = BTreeMap<String, String>;
 
-/// A line an item; empty ones are none.
+/// One item a line; empty lines are skipped.
 pub fn lines(name: &str, text: &str) -> Vec<Item> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.map(|line| Item::from([(name.to_owned(), line.to_owned())])).collect()
 }
 
-/// A file of the task's folder, by the ending of its name.
+/// Reads a file of the task's folder in the format of its extension.
 pub fn read(name: &str, file: &str, text: &str) -> Result<Vec<Item>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let items = match file.rsplit_once('.').map(|(_, ending)| ending) {
@@ -25,9 +25,7 @@ pub fn read(name: &str, file: &str, text: &str) -> Result<Vec<Item>, String> {
         _ => lines(name, text),
     };
     match items.len() {
-        many if many > MAX_ITEMS => {
-            Err(format!("{file}: {many} items are more than the {MAX_ITEMS} that one run may do"))
-        }
+        many if many > MAX_ITEMS => Err(format!("{file} has {many} items; one run handles at most {MAX_ITEMS}")),
         _ => Ok(items),
     }
 }
@@ -98,7 +96,7 @@ mod tests {
         let most = read("t", "a.txt", &"x\n".repeat(MAX_ITEMS)).expect("as many as there may be");
         assert_eq!(most.len(), MAX_ITEMS);
         let said = read("t", "a.txt", &"x\n".repeat(MAX_ITEMS + 1)).expect_err("one more");
-        assert_eq!(said, "a.txt: 100001 items are more than the 100000 that one run may do");
+        assert_eq!(said, "a.txt has 100001 items; one run handles at most 100000");
     }
 
     #[test]
@@ -114,7 +112,8 @@ mod tests {
             (
                 "a.csv",
                 "city,zip\nHalifax\n",
-                "error: a.csv: CSV error: record 1 (line: 2, byte: 9): found record with 1 fields, but the previous record has 2 fields",
+                "error: a.csv: CSV error: record 1 (line: 2, byte: 9): found record with 1 fields, but the previous \
+                 record has 2 fields",
             ),
             ("a.jsonl", "{\"city\":\"Halifax\",\"n\":2}\n\"Truro\"\n", "t=Halifax t.city=Halifax t.n=2 | t=Truro"),
             ("a.jsonl", "\"a\"\n{", "error: a.jsonl:2: EOF while parsing an object at line 1 column 1"),

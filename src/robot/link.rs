@@ -1,4 +1,4 @@
-//! Where the links of a page lead. Pure.
+//! The links of a page: finds them by selector, text or `rel`, and resolves their URLs. Pure.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use url::Url;
 use crate::guard::MAX_URL_BYTES;
 use crate::page::{NodeId, Selector, Tree};
 
-/// What relative addresses of the page are relative to: its `<base href>`, or the page itself.
+/// The base URL of the page: its `<base href>`, or its own URL.
 pub fn base(tree: &Tree, url: &Url) -> Url {
     let href = tree.elements("base").find_map(|base| tree.attribute(base, "href"));
     href.and_then(|href| url.join(href.trim()).ok()).unwrap_or_else(|| url.clone())
 }
 
-/// An address on the page as a URL that could be fetched, or `None`: `javascript:`, `mailto:`, nonsense, too long.
+/// The absolute URL of an `href`. `None` if it cannot be fetched: `javascript:`, `mailto:`, invalid or too long.
 pub fn resolve(base: &Url, href: &str) -> Option<Url> {
     let href = href.trim();
     if href.len() > MAX_URL_BYTES {
@@ -22,7 +22,7 @@ pub fn resolve(base: &Url, href: &str) -> Option<Url> {
     base.join(href).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.as_str().len() <= MAX_URL_BYTES)
 }
 
-/// What a step says about the link it wants.
+/// The conditions of a step for the link it wants; all of them must hold.
 #[derive(Clone, Copy, Default)]
 pub struct LinkQuery<'a> {
     pub css: Option<&'a Selector>,
@@ -30,7 +30,7 @@ pub struct LinkQuery<'a> {
     pub rel: Option<&'a str>,
 }
 
-/// The first link that fits all that is wanted.
+/// The first link that meets all conditions.
 pub fn find(tree: &Tree, url: &Url, wanted: LinkQuery<'_>) -> Option<Url> {
     let base = base(tree, url);
     let chosen: Option<Vec<NodeId>> =
@@ -44,7 +44,7 @@ pub fn find(tree: &Tree, url: &Url, wanted: LinkQuery<'_>) -> Option<Url> {
     }
 }
 
-/// Elements that are no links and can be pressed all the same, and fit what is wanted: buttons, and links that a script follows.
+/// Buttons and `javascript:` links that meet all conditions.
 pub fn pressable(tree: &Tree, wanted: LinkQuery<'_>) -> Vec<NodeId> {
     let is_pressed = |&node: &NodeId| match tree.tag(node) {
         "button" | "a" => true,
@@ -67,14 +67,14 @@ pub fn pressable(tree: &Tree, wanted: LinkQuery<'_>) -> Vec<NodeId> {
     all.into_iter().filter(has_text).filter(|&node| has_rel(tree, node, wanted.rel)).collect()
 }
 
-/// What a click in a browser would be meant for: whatever the selector names, or a button or link with that text.
+/// The element to click in a browser: the one that the selector names, or a button or link with that text.
 pub fn clickable(tree: &Tree, wanted: LinkQuery<'_>) -> Option<NodeId> {
     let fits = |&node: &NodeId| has_text(tree, node, wanted.text) && has_rel(tree, node, wanted.rel);
     match wanted.css {
         Some(css) => css.all(tree, tree.root()).into_iter().find(fits),
         None => {
             let pressed = pressable(tree, wanted).into_iter().next();
-            // Anything may listen to clicks: the innermost element with the text.
+            // Any element may listen to clicks: takes the innermost one with the text.
             let inside = |&node: &NodeId| tree.children(node).filter(|&it| tree.element(it).is_some()).find(fits);
             let any = || std::iter::successors(inside(&tree.root()), inside).last();
             pressed.or_else(|| any().filter(|_| wanted.text.is_some()))
@@ -82,7 +82,7 @@ pub fn clickable(tree: &Tree, wanted: LinkQuery<'_>) -> Option<NodeId> {
     }
 }
 
-/// The texts of the links, for a message that says what there is instead.
+/// The texts of the page's links, for an error that lists what there is.
 pub fn texts(tree: &Tree, most: usize) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for node in tree.elements("a").filter(|&node| is_link(tree, node)) {
@@ -97,7 +97,7 @@ pub fn texts(tree: &Tree, most: usize) -> Vec<String> {
     texts
 }
 
-/// A selector may point at the link, at something around it, or at something in it.
+/// The link that a selector means: the element itself, or a link around it or inside it.
 fn link_at(tree: &Tree, node: NodeId) -> Option<NodeId> {
     let inside = tree.subtree(node).find(|&it| is_link(tree, it));
     inside.or_else(|| tree.ancestors(node).find(|&it| is_link(tree, it)))
@@ -107,7 +107,7 @@ pub fn is_link(tree: &Tree, node: NodeId) -> bool {
     matches!(tree.tag(node), "a" | "area" | "link") && tree.attribute(node, "href").is_some()
 }
 
-/// What a person would call the link: its text, or else what its picture or its attributes say.
+/// The link's label: its text, or else the text of its image or attributes.
 pub fn label(tree: &Tree, node: NodeId) -> Cow<'_, str> {
     let text = tree.collapsed_text(node);
     if !text.is_empty() {
@@ -135,8 +135,9 @@ mod tests {
     #[test]
     fn a_link_is_found_by_what_is_said_of_it() {
         let tree = Tree::parse(
-            "<base href=/shop/><link rel=next href=?p=2><a href='javascript:x()'>Orders</a><a href=orders>My  Orders</a>\
-             <p id=top><a href=top><img alt='To the top'></a></p><a href=mailto:a@b>Mail</a><a rel='nofollow next' href=?p=3>more</a>",
+            "<base href=/shop/><link rel=next href=?p=2><a href='javascript:x()'>Orders</a>\
+             <a href=orders>My  Orders</a><p id=top><a href=top><img alt='To the top'></a></p>\
+             <a href=mailto:a@b>Mail</a><a rel='nofollow next' href=?p=3>more</a>",
         );
         let url = Url::parse("http://shop.test/a/b").expect("a URL");
         let found = |css: Option<&str>, text, rel| {

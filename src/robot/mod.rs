@@ -1,41 +1,42 @@
-//! The robot: reaches a task's pages as its script says. The only place with an HTTP client.
+//! The robot: executes a task's script and fetches its pages. The only module with an HTTP client.
 //!
 //! ```text
 //! walk → walker (one step after the other) → session (every request of a run: cookies, redirects, limits) → guard
 //!                    form, pager, link: pure, what a page offers          redirect, cookies: pure, what may go where
 //! ```
 //!
-//! No secret ever stands in a sentence, a trace line or a page that is handed out: `blank` covers them by value.
+//! A walk is one execution of a script. No error, trace line or page that leaves the robot contains a secret:
+//! `redact` replaces secrets by value.
 
-// A walk ends in at most one `Trouble`: its size costs nothing, and callers get it without a box.
+// A walk ends in at most one `WalkError`, so its size does not matter and callers get it without a box.
 #![allow(clippy::result_large_err)]
 
-mod error;
-mod request_trace;
-mod webhook;
-mod run_host;
-mod connector;
+mod address;
+mod browser;
+pub mod check;
+mod client;
 mod connection_error;
+mod connector;
+mod cookies;
+mod error;
+pub mod form;
+mod items;
+pub mod link;
+mod manners;
+pub mod pager;
+mod post_back;
+mod proxy;
 mod redact;
-mod walker;
+mod redirect;
+mod request_trace;
+mod run_host;
+mod session;
 mod stepper;
 mod steps;
-pub mod check;
-pub mod variables;
-mod items;
-pub mod form;
-mod post_back;
-pub mod link;
-pub mod pager;
-mod session;
-mod address;
-mod client;
-mod browser;
-mod redirect;
-mod proxy;
-mod manners;
-mod cookies;
 mod tokens;
+pub mod variables;
+mod walker;
+mod webhook;
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -49,78 +50,78 @@ use crate::model::task::Engine;
 use crate::model::{Page, Script, ScriptStep, Task, TraceLine};
 use crate::page::Tree;
 
-pub use self::connection_error::root_cause;
-pub use self::connector::{ConnectFuture, Connector};
-pub use self::error::WalkError;
-pub use self::redact::Redactor;
-pub use self::run_host::{HostFuture, RunHost, StandaloneHost};
-pub use self::webhook::{WebhookRequest, WebhookResponse, send_webhook};
 pub use browser::{BrowserPaths, find_chromium};
 pub use check::{ScriptProblem, check};
 pub use client::system_tls_config;
+pub use connection_error::root_cause;
+pub use connector::{ConnectFuture, Connector};
+pub use error::WalkError;
 pub use proxy::check_proxy;
+pub use redact::Redactor;
+pub use run_host::{HostFuture, RunHost, StandaloneHost};
 pub use stepper::Stepper;
+pub use webhook::{WebhookRequest, WebhookResponse, send_webhook};
 
 use cookies::CookieJar;
 use session::{PageRequest, Session};
 use walker::Walker;
 
-/// What a walk needs to know.
 pub struct WalkInput<'a> {
     pub task: &'a Task,
     pub script: &'a Script,
     pub secrets: &'a BTreeMap<String, String>,
     /// Files of the task's folder that the script reads, by name.
     pub files: &'a BTreeMap<String, String>,
-    /// The cookies of the last walk, as [`Walk::cookies`] gave them.
+    /// The cookies of the previous walk, from [`WalkOutcome::cookies`].
     pub cookies: Option<&'a str>,
     pub deadline: Instant,
-    /// For tasks that want a browser.
+    /// For tasks with the browser engine.
     pub browser_paths: BrowserPaths<'a>,
 }
 
-/// Who is told what a walk finds.
+/// Receives the pages, detail pages and trace lines of a walk.
 pub trait Observer {
-    /// A page to extract from; answers how many rows on it were new (paging stops after a page without). Each row gets the
-    /// columns `with` besides its own.
+    /// Extracts rows from a page and returns how many were new; paging stops after a page without new rows. Each row
+    /// gets the columns `with` besides its own.
     fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize;
-    /// The page before with more on it, as scrolling or a button brings it; answers how many rows were not on it yet.
+    /// The previous page with more content, after scrolling or a “load more” button; returns how many rows were added.
     fn page_grown(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
         self.page(page, tree, with)
     }
-    /// The links in `column`, or in the column that looks like it, of the records found since the last call.
+    /// The links in `column` of the records found since the last call; without `column`, in the column that holds
+    /// links.
     fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String>;
     /// The page behind the link of one of these records.
     fn detail(&mut self, record: usize, page: &Page, tree: &Tree);
-    /// A page to be kept under a name.
+    /// Keeps the raw page under a name (step `save`).
     fn save(&mut self, page: &Page, name: &str);
     fn trace(&mut self, line: TraceLine);
 }
 
-/// Where a record's detail page is.
+/// The link to a record's detail page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordLink {
-    /// Counted over the whole run.
+    /// The record's index, counted over the whole run.
     pub record: usize,
     pub url: Url,
 }
 
-/// How a walk ended, and what is to be kept of it.
+/// The result of a walk, and what the next one needs.
 pub struct WalkOutcome {
     pub result: Result<(), WalkError>,
-    /// What a person should know about a walk that went well: that it was cut short, and by what.
+    /// A note about a successful walk for a person: that it was cut short, and by which limit.
     pub remark: Option<String>,
-    /// For the next walk: JSON, or nothing when the site set no cookie.
+    /// Cookies for the next walk, as JSON; `None` when the site set none.
     pub cookies: Option<String>,
     pub requests: u32,
 }
 
-/// Walks through the script, or through the one that a task without script has: get its `url`, page on.
+/// Executes the script; a task without one gets its `url` and paginates.
 pub async fn walk(order: WalkInput<'_>, observer: &mut dyn Observer) -> WalkOutcome {
     walk_with_host(Box::new(StandaloneHost::default()), order, observer).await
 }
 
-/// As [`walk`], for a robot that does not go alone.
+/// As [`walk`], under a host that coordinates several runs.
 pub async fn walk_with_host(home: Box<dyn RunHost>, order: WalkInput<'_>, observer: &mut dyn Observer) -> WalkOutcome {
     let session = match session(&order, home) {
         Ok(session) => session,
@@ -149,12 +150,12 @@ fn session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session, Wal
     })
 }
 
-/// Can a `for_each` go through this file?
+/// Checks that a `for_each` can read this file.
 pub fn check_items(file: &str, text: &str) -> Result<(), String> {
     items::read("item", file, text).map(drop)
 }
 
-/// One page, fetched under the same rules as a walk's, for `pieme add` and `pieme label`.
+/// Fetches one page under the same rules as a walk, for `pieme add` and `pieme label`.
 pub async fn fetch(task: &Task, url: &Url) -> Result<Page, WalkError> {
     let deadline = Instant::now() + task.limits.timeout.0;
     let named = Script { steps: vec![ScriptStep::Get(RequestStep::url(url.as_str()))] };

@@ -1,22 +1,22 @@
-//! Links that are no links: `javascript:__doPostBack('grid','Page$2')` sends the page's own form with two fields set. Pure.
+//! ASP.NET POST-backs: `javascript:__doPostBack('grid','Page$2')` sends the page's own form with two fields set. Pure.
 
 use crate::page::{NodeId, Tree};
 
-/// What a post-back puts into `__EVENTTARGET` and `__EVENTARGUMENT`.
+/// The values of `__EVENTTARGET` and `__EVENTARGUMENT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostBack {
     pub target: String,
     pub argument: String,
 }
 
-/// The post-back that a click on this element would make.
+/// The POST-back that a click on this element makes.
 pub fn post_back_of(tree: &Tree, node: NodeId) -> Option<PostBack> {
     ["href", "onclick"].iter().filter_map(|name| tree.attribute(node, name)).find_map(parse)
 }
 
-/// `__doPostBack('a','b')`, or the longer way: `WebForm_DoPostBackWithOptions(new WebForm_PostBackOptions("a", "b", …))`.
+/// Reads `__doPostBack('a','b')` and `WebForm_DoPostBackWithOptions(new WebForm_PostBackOptions("a", "b", …))`.
 fn parse(script: &str) -> Option<PostBack> {
-    // In an address the quotes may be percent-encoded.
+    // In an `href` the quotes may be percent-encoded.
     let script = script.replace("%27", "'").replace("%22", "\"").replace("%24", "$").replace("%20", " ");
     let calls = ["__doPostBack(", "WebForm_PostBackOptions("];
     let arguments = calls.iter().find_map(|call| script.split_once(call).map(|(_, rest)| rest))?;
@@ -25,7 +25,7 @@ fn parse(script: &str) -> Option<PostBack> {
     Some(PostBack { target, argument: argument.unwrap_or_default() })
 }
 
-/// A text in quotes at the beginning, and what comes after it.
+/// The quoted text at the beginning, and the rest.
 fn quoted(script: &str) -> Option<(String, &str)> {
     let script = script.trim_start();
     let quote = script.chars().next().filter(|c| matches!(c, '\'' | '"'))?;

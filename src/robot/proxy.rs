@@ -1,5 +1,5 @@
-//! `fetch.proxy`: the way out of a network that has only one. What is behind it cannot be looked up from here, so of a name
-//! only the guard's list of hosts is checked; the proxy itself passes the guard like any address.
+//! `fetch.proxy`: the upstream HTTP or SOCKS proxy of a task. The proxy resolves host names, so the guard can only
+//! check them against the task's list of hosts; the proxy's own address passes the guard like any other.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::error::SessionError;
 use super::variables::{self, TemplatePart, VariableScope};
 use crate::guard::{Guard, is_global};
 
-/// Where the proxy is, and how it lets us in.
+/// The proxy's address and credentials.
 pub struct UpstreamProxy {
     pub uri: Uri,
     pub auth: Option<ProxyAuth>,
@@ -33,7 +33,7 @@ impl ProxyAuth {
     }
 }
 
-/// User and password as HTTP basic authentication sends them.
+/// The header value of HTTP basic authentication.
 pub fn basic_auth_header(user: &str, password: &str) -> HeaderValue {
     let pair = STANDARD.encode(format!("{user}:{password}"));
     let mut value = HeaderValue::try_from(format!("Basic {pair}")).expect("base64 is plain letters");
@@ -46,7 +46,7 @@ impl UpstreamProxy {
         self.socks
     }
 
-    /// Names are looked up behind the proxy, also for `socks5`: a sealed run cannot look up any.
+    /// The proxy resolves host names, also for `socks5`: a sandboxed run cannot resolve any.
     pub fn socks<C>(&self, inner: C) -> SocksV5<C> {
         let socks = SocksV5::new(self.uri.clone(), inner);
         match &self.auth {
@@ -66,7 +66,7 @@ impl UpstreamProxy {
 
 const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
 
-/// The proxy of a session. Its address is never part of an error: a password may stand in it.
+/// The proxy of a session. Its address is never part of an error: it may contain a password.
 pub fn resolve_setting(
     text: &str,
     secrets: &BTreeMap<String, String>,
@@ -74,7 +74,7 @@ pub fn resolve_setting(
 ) -> Result<UpstreamProxy, SessionError> {
     let values = VariableScope { variables: &BTreeMap::new(), secrets, today: Utc::now().date_naive() };
     let mut text = text.to_owned();
-    // A secret may have characters that mean something in an address.
+    // A secret may contain characters that have a meaning in a URL.
     for part in variables::parse(&text.clone()).map_err(|error| SessionError::Proxy(error.to_string()))? {
         if let TemplatePart::Secret(name) = part {
             let spelled = format!("${{secret:{name}}}");
@@ -92,7 +92,7 @@ pub fn resolve_setting(
             .check_address(&host, address)
             .map_err(|refusal| SessionError::Refused { url: "the proxy".to_owned(), refusal })?;
     }
-    from_url(&url).ok_or_else(|| SessionError::Proxy("it is not an address".to_owned()))
+    from_url(&url).ok_or_else(|| SessionError::Proxy("it is not a URL".to_owned()))
 }
 
 fn from_url(url: &Url) -> Option<UpstreamProxy> {
@@ -105,7 +105,7 @@ fn from_url(url: &Url) -> Option<UpstreamProxy> {
     Some(UpstreamProxy { uri, auth, socks })
 }
 
-/// Can this be a proxy? Said when the folder is dropped.
+/// Checks the setting when the task folder is read.
 pub fn check_proxy(text: &str, allow_private: bool) -> Result<(), String> {
     let mut plain = String::new();
     for part in variables::parse(text).map_err(|error| error.to_string())? {
@@ -113,23 +113,23 @@ pub fn check_proxy(text: &str, allow_private: bool) -> Result<(), String> {
             TemplatePart::Text(text) => plain.push_str(text),
             TemplatePart::Secret(_) => plain.push('x'),
             TemplatePart::Variable(_) | TemplatePart::Today(_) => {
-                return Err("only secrets can stand in a proxy's address: `${secret:NAME}`".to_owned());
+                return Err("a proxy's address can contain secrets (`${secret:NAME}`), but no variables".to_owned());
             }
         }
     }
     let url = parse_url(&plain)?;
     match ip_literal(&url).filter(|address| !allow_private && !is_global(*address)) {
         Some(address) => Err(format!(
-            "the proxy is at {address}, which is not a public address; set `fetch.allow_private = true` if that is meant"
+            "the proxy is at {address}, which is not a public address; set `fetch.allow_private = true` to allow it"
         )),
         None => Ok(()),
     }
 }
 
 fn parse_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("it is not an address: {error}"))?;
+    let url = Url::parse(text).map_err(|error| format!("it is not a URL: {error}"))?;
     if !SCHEMES.contains(&url.scheme()) {
-        return Err(format!("a proxy is reached by http, https or socks5, not {}", url.scheme()));
+        return Err(format!("a proxy's URL begins with http, https or socks5, not {}", url.scheme()));
     }
     if url.host().is_none() {
         return Err("the address has no host".to_owned());
@@ -137,7 +137,8 @@ fn parse_url(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// The host where it is an address. The url crate reads odd spellings of one only in http and https.
+/// The host if it is an IP address. The url crate recognises unusual spellings only in http and https URLs, so they are
+/// parsed again.
 fn ip_literal(url: &Url) -> Option<std::net::IpAddr> {
     match url.host()? {
         Host::Ipv4(address) => Some(address.into()),

@@ -1,4 +1,4 @@
-//! Secrets are blanked by value: whatever way one got into a text, `***` stands there instead.
+//! Redacts secrets by value: however a secret got into a text, it is replaced by `***`.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use url::form_urlencoded;
 
 use crate::model::Page;
 
-/// A shorter secret is found in a page by chance, and blanking it there would spoil the page and show nothing of use. Sentences
-/// and traces have every secret blanked.
+/// A shorter secret would occur in pages by chance, and redacting it there would damage the page. In errors and traces
+/// every secret is redacted.
 const MIN_PAGE_SECRET_LEN: usize = 4;
 
-/// Every spelling of every secret, longest first, so that none is left half covered by a shorter one.
+/// Every encoding of every secret, longest first, so that a shorter one does not hide only a part of a longer one.
 #[derive(Clone, Default)]
 pub struct Redactor(Vec<String>);
 
@@ -23,7 +23,7 @@ impl Redactor {
         Redactor(spellings)
     }
 
-    /// One more value that nobody is to see: a one-time code.
+    /// Adds a value to redact, such as a one-time code.
     pub fn add(&mut self, value: &str) {
         if !value.is_empty() {
             self.0.push(value.to_owned());
@@ -45,18 +45,18 @@ impl Redactor {
         out
     }
 
-    /// Does the text hold a secret, in any spelling?
+    /// Whether the text contains a secret, in any encoding.
     pub fn text_has_secret(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(secret.as_str()))
     }
 
-    /// As [`Blanks::in_text`], for a page's bytes; a secret too short to be told from chance is not looked for.
+    /// As [`Redactor::text_has_secret`], for a page's bytes; shorter secrets than [`MIN_PAGE_SECRET_LEN`] are ignored.
     pub fn bytes_have_secret(&self, bytes: &[u8]) -> bool {
         let mut long = self.0.iter().filter(|secret| secret.len() >= MIN_PAGE_SECRET_LEN);
         long.any(|secret| memchr::memmem::find(bytes, secret.as_bytes()).is_some())
     }
 
-    /// A page that may be kept or shown: a site likes to send back what was typed into its forms.
+    /// Redacts a page before it is stored or shown: many sites send back what was typed into their forms.
     pub fn redact_page(&self, page: &mut Page) {
         if self.0.is_empty() {
             return;
@@ -75,7 +75,7 @@ impl Redactor {
     }
 }
 
-/// As it is, as a form or a query spells it, as HTML and as JSON spell it.
+/// The secret as it is, and as forms, URLs, HTML and JSON encode it.
 pub(super) fn spellings(secret: &String) -> Vec<String> {
     let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
     let query = form.replace('+', "%20");
@@ -88,7 +88,7 @@ pub(super) fn spellings(secret: &String) -> Vec<String> {
     [secret.clone(), form, query, html, json, path].into_iter().filter(|spelling| !spelling.is_empty()).collect()
 }
 
-/// Puts `***` in its place, wherever it stands.
+/// Replaces every occurrence by `***`.
 pub(super) fn replace_bytes(body: &mut Vec<u8>, secret: &[u8]) {
     let mut out = Vec::new();
     let mut from = 0;

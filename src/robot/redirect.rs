@@ -1,6 +1,7 @@
-//! What may follow a redirect. Pure: decides from the request, the answer and the new address what the next request is.
+//! Redirects: which request follows, and what it may carry. Pure.
 //!
-//! reqwest would send headers such as x-api-key to another origin (docs/design/safety.md 1.6), so pieme follows itself.
+//! reqwest would send headers such as x-api-key to another origin (docs/design/safety.md 1.6), so pieme follows
+//! redirects itself.
 
 use url::Url;
 
@@ -11,20 +12,18 @@ pub const MAX_HOPS: u32 = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectError {
-    #[error("redirected to an address that cannot be read")]
+    #[error("redirected to an invalid URL")]
     Unreadable,
-    #[error("redirected to an address of {0} bytes")]
+    #[error("redirected to a URL of {0} bytes, which is too long")]
     TooLong(usize),
-    #[error(
-        "asked to send the form on to {0}, another site; a form's contents never leave the site they were meant for"
-    )]
+    #[error("redirected the form to {0}, another site; form data is never sent to another site")]
     FormElsewhere(String),
-    #[error("redirected from https to plain http at {0}, which would give the cookies or the form away")]
+    #[error("redirected from https to plain http at {0}; cookies and form data are never sent unencrypted")]
     Insecure(String),
 }
 
-/// The request that follows `request`, answered with `status` and `location`. `cookies_there` says whether the new address
-/// would be sent cookies.
+/// The request that follows `request`, which was answered with `status` and `location`. `cookies_there` says whether
+/// the new address would be sent cookies.
 pub fn follow(
     request: &PageRequest,
     status: u16,
@@ -35,7 +34,7 @@ pub fn follow(
         return Err(RedirectError::TooLong(location.len()));
     }
     let mut url = request.url.join(location).map_err(|_| RedirectError::Unreadable)?;
-    // A site does not get to choose a user and password for us. An error means there can be none.
+    // A site must not choose a user and password for us. An error means that this URL can have none.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     if url.fragment().is_none() {
@@ -61,7 +60,8 @@ pub fn follow(
     })
 }
 
-/// The same origin, or the same host gone from http to https: what was meant for the one may be sent to the other.
+/// Whether both have the same origin, or the same host upgraded from http to https: what was meant for one may be sent
+/// to the other.
 pub fn same_site(from: &Url, to: &Url) -> bool {
     let upgraded = from.scheme() == "http"
         && to.scheme() == "https"

@@ -1,9 +1,9 @@
-//! What a request sent and what came back, in the words of the trace. Pure. Secrets are blanked by whoever writes the line, so
-//! nothing is cut here: half a secret would not be known for one.
+//! Describes requests and responses for the trace. Pure. The caller redacts secrets, so nothing is truncated here: half
+//! a secret would not be recognised.
 
 use super::session::PageRequest;
 
-/// Longer values are told by their length; nobody reads them.
+/// Of longer values only the length is shown.
 const MAX_VALUE: usize = 200;
 const MAX_JSON: usize = 1_500;
 
@@ -36,7 +36,7 @@ fn describe_fields(body: &[u8]) -> String {
     pairs.collect::<Vec<_>>().join(", ")
 }
 
-/// In another charset than UTF-8 a secret would not be known by its value.
+/// Shows only UTF-8 values: in another charset a secret would not be recognised.
 fn describe_value(bytes: &[u8], most: usize) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if text.len() <= most => text.to_owned(),
@@ -59,11 +59,11 @@ fn unescaped(part: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The names of the fields alone: what is in them stands between them, line by line.
+/// The names of the fields, without their values.
 fn multipart_names(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let names: Vec<&str> = text.split("name=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    format!("{} fields: {}", names.len(), names.join(", "))
+    format!("{} field{}: {}", names.len(), if names.len() == 1 { "" } else { "s" }, names.join(", "))
 }
 
 #[cfg(test)]
@@ -89,7 +89,7 @@ mod tests {
             (
                 "multipart/form-data; boundary=b",
                 "--b\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\nred".to_owned(),
-                "; sent 1 fields: q",
+                "; sent 1 field: q",
             ),
             ("text/plain", "hello".to_owned(), "; sent 5 bytes"),
         ] {

@@ -1,4 +1,4 @@
-//! What the robot asks of whoever sent it: its turn at a host, and what earlier runs have kept.
+//! The trait by which a robot reaches its environment: the rate limiter of hosts, and the page cache of earlier runs.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,48 +12,48 @@ use crate::model::{CachedPage, HostLimiter, RobotsTxt, RunId};
 
 pub type HostFuture<'h, T> = Pin<Box<dyn Future<Output = T> + 'h>>;
 
-/// A run's parent, or [`Alone`].
+/// A run's parent process, or [`StandaloneHost`].
 pub trait RunHost {
-    /// Comes back when this host is ours, with the time to wait until its moment. The host is to be left alone for `delay`
-    /// after that.
+    /// Waits for the rate limiter's turn at this host, and returns the time to wait until the turn begins. The next
+    /// turn comes at least `delay` later.
     fn acquire_turn<'h>(&'h mut self, host: &'h str, delay: Duration) -> HostFuture<'h, Duration>;
 
-    /// The request of the last turn is done, and the host wants to be left alone for so long.
+    /// Ends the last turn; no request goes to its host for `pause`.
     fn finish_turn(&mut self, pause: Duration);
 
-    /// Who opens connections; none: the robot does so itself.
+    /// Opens connections for the robot; `None`: the robot opens them itself.
     fn connector(&self) -> Option<Arc<dyn Connector>> {
         None
     }
 
-    /// No request will be made for a while.
+    /// Gives the turn up early: the run makes no request for a while.
     fn release_turn(&mut self) {}
 
-    /// What is known of a page from an earlier run.
+    /// The cache entry of a page from an earlier run.
     fn cached_page(&self, _url: &Url) -> Option<&CachedPage> {
         None
     }
 
-    /// The body of such a page; none when it is gone, or larger than `most`.
+    /// The body of a cached page; `None` when it is gone, or larger than `most`.
     fn cached_body<'h>(&'h mut self, _url: &'h Url, _most: u64) -> HostFuture<'h, Option<Vec<u8>>> {
         Box::pin(std::future::ready(None))
     }
 
-    /// A page for the next run.
+    /// Caches a page for the next run.
     fn cache_page(&mut self, _page: CachedPage, _body: &[u8]) {}
 
-    /// A kept page that is of no use: it is not to be offered again.
+    /// Removes a cached page that turned out to be useless.
     fn evict_page(&mut self, _url: &Url) {}
 
     fn cached_robots_txt(&self, _origin: &str) -> Option<&RobotsTxt> {
         None
     }
 
-    /// A robots.txt for the next run.
+    /// Caches a robots.txt for the next run.
     fn cache_robots_txt(&mut self, _robots: RobotsTxt) {}
 }
 
-/// Nobody else is there: one robot with a calendar of its own, and no memory.
+/// A host for one robot alone: its own rate limiter and no cache.
 pub struct StandaloneHost {
     calendar: HostLimiter,
     run: RunId,

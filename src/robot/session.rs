@@ -1,4 +1,5 @@
-//! A session with a site: one client, one jar of cookies, and the manners that hold for every request of a run.
+//! A session with a site: HTTP client, cookie jar, and the rules for every request of a run (guard, robots.txt, rate
+//! limit, retries, cache, limits).
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -31,7 +32,7 @@ pub use super::address::display_url;
 pub const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const ACCEPT_LANGUAGE: &str = "en,*;q=0.5";
-/// Of a page with a bad status so much is kept, for diagnostics; its status matters more than its size.
+/// How much of a page with an error status is kept for diagnostics. A larger one is truncated, and is no error.
 const MAX_ERROR_BYTES: u64 = 1 << 20;
 
 pub struct Session {
@@ -43,24 +44,24 @@ pub struct Session {
     pub(super) limits: SessionLimits,
     pub(super) timeouts: RequestTimeouts,
     pub(super) deadline: Instant,
-    /// Who says when a host may be asked, and remembers pages.
+    /// Rate limiter and page cache.
     pub run_host: Box<dyn RunHost>,
-    /// The address that may be reached, as was found out last.
+    /// The last URL that guard and robots.txt allowed, so that it is not checked twice.
     allowed_url: Option<Url>,
-    /// What each origin says about robots.
+    /// The robots.txt of each origin.
     pub(super) robots: HashMap<String, RobotsRules>,
     /// User and password of HTTP basic authentication, by the origin they are for.
     pub(super) basic_auth: HashMap<String, (String, String)>,
-    /// While it logs in, nothing is tried twice.
+    /// Set during a login: nothing is retried.
     pub no_retries: bool,
-    /// No page with one of these is kept for the next run.
+    /// The task's secrets: a page that contains one is not cached.
     pub(super) redactor: Redactor,
     pub requests: u32,
-    /// What happened on the wire, a line a request, until somebody takes it.
+    /// One line for each request, until the walker moves them to the trace.
     pub log: Vec<LogLine>,
 }
 
-/// What happened on the wire, and when: a wait is the time between two lines.
+/// A line of the trace with its time.
 #[derive(Clone, Debug)]
 pub struct LogLine {
     pub at: DateTime<Utc>,
@@ -78,30 +79,28 @@ pub(super) struct SessionLimits {
     pub max_page_bytes: u64,
     pub delay: Duration,
     pub retries: u32,
-    /// The name that robots.txt files know us by; none: they are not asked.
+    /// Our product token for robots.txt; `None`: robots.txt is ignored (`fetch.robots_txt = false`).
     pub robot: Option<String>,
 }
 
-/// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestPurpose {
     Page,
-    /// A robots.txt: no cookie, no log-in and no header of the script's goes with it, and none is taken from it.
+    /// A robots.txt: sent without cookies, credentials and headers of the script, and its cookies are not stored.
     Robots,
 }
 
-/// What a request brought.
 pub(super) enum RequestOutcome {
     Page(Page),
     Redirect {
         status: u16,
         location: String,
     },
-    /// The page is said to be unchanged, and it is not there any more.
+    /// The server answered 304, but the cached page is gone.
     CacheMiss,
 }
 
-/// What a session knows of a site.
+/// Cookies and credentials of a session.
 #[derive(Clone)]
 pub struct SessionSnapshot {
     jar: CookieJar,
@@ -113,12 +112,12 @@ pub struct SessionSnapshot {
 pub struct PageRequest {
     pub post: bool,
     pub url: Url,
-    /// Those the script asks for; they never leave the origin they were meant for.
+    /// Headers from the script; they are never sent to another origin.
     pub headers: Vec<(String, String)>,
     pub body: Option<RequestBody>,
     /// The page that the request comes from.
     pub referrer: Option<Url>,
-    /// How a browser makes this request: by the form of its page.
+    /// With the browser engine: the input into the page's form that makes this request.
     pub browser_input: Option<BrowserInput>,
 }
 
@@ -188,7 +187,7 @@ impl Session {
         })
     }
 
-    /// What can be gone back to: cookies and log-ins. What was spent (requests, turns at hosts) is spent.
+    /// Cookies and credentials, to restore later. Counted requests and rate-limiter turns are not restored.
     pub fn snapshot(&self) -> SessionSnapshot {
         SessionSnapshot { jar: self.jar.clone(), basic: self.basic_auth.clone() }
     }
@@ -198,7 +197,6 @@ impl Session {
         self.basic_auth = memory.basic;
     }
 
-    /// The run's time ends then, and not when it would have.
     pub fn set_deadline(&mut self, deadline: Instant) {
         self.deadline = deadline;
     }
@@ -207,7 +205,7 @@ impl Session {
         self.jar.to_json()
     }
 
-    /// Gives user and password to every request to this origin, and to no other.
+    /// Sends user and password (HTTP basic authentication) with every request to this origin, and to no other.
     pub fn authorise(&mut self, url: &Url, user: String, password: String) {
         self.basic_auth.insert(origin(url).into_owned(), (user, password));
     }
@@ -220,14 +218,14 @@ impl Session {
         self.log.push(LogLine::now(text));
     }
 
-    /// Waits, but not beyond the run's time.
+    /// Waits, at most until the run's deadline.
     pub async fn pause(&mut self, time: Duration) -> Result<(), SessionError> {
         self.run_host.release_turn();
         let waited = tokio::time::timeout_at(self.deadline.into(), tokio::time::sleep(time)).await;
         waited.map_err(|_| SessionError::DeadlineWhileWaiting)
     }
 
-    /// Would a request to this address be made at all? Asks the site's robots.txt if it has not been asked yet.
+    /// Checks a URL against the guard and the site's robots.txt, which is fetched if it is not known yet.
     pub async fn may_reach(&mut self, url: &Url) -> Result<(), SessionError> {
         if self.allowed_url.as_ref() == Some(url) {
             return Ok(());
@@ -238,17 +236,17 @@ impl Session {
         Ok(())
     }
 
-    /// Lets a request to this address begin: it may be reached, there is one left, and the host may be asked again.
+    /// Admits a request of the browser: checks the URL, counts the request and waits for the rate limit.
     pub async fn admit(&mut self, url: &Url) -> Result<(), SessionError> {
         self.may_reach(url).await?;
         self.count_request()?;
         self.wait_for_turn(url, RequestPurpose::Page).await?;
-        // A browser asks for many things at once: its turn is the moment it begins.
+        // A browser makes many requests at once: its turn ends when it begins.
         self.run_host.finish_turn(Duration::ZERO);
         Ok(())
     }
 
-    /// One request more, unless the run has made all of its own.
+    /// Counts a request against `limits.max_requests`.
     pub fn count_request(&mut self) -> Result<(), SessionError> {
         if self.requests >= self.limits.max_requests {
             return Err(SessionError::TooManyRequests(self.limits.max_requests));
@@ -257,12 +255,12 @@ impl Session {
         Ok(())
     }
 
-    /// Sends a request and follows its redirects. Any status that is not one is a page.
+    /// Sends a request and follows redirects. Every other status is a page.
     pub async fn send(&mut self, request: PageRequest) -> Result<Page, SessionError> {
         self.send_after_hops(request, &mut 0).await
     }
 
-    /// As [`Session::send`], after so many hops that led here.
+    /// As [`Session::send`], after `hops` redirects.
     pub async fn send_after_hops(&mut self, request: PageRequest, hops: &mut u32) -> Result<Page, SessionError> {
         let mut request = request;
         while *hops <= MAX_HOPS {
@@ -279,7 +277,7 @@ impl Session {
         Err(SessionError::TooManyHops(display_url(&request.url)))
     }
 
-    /// The request that a redirect asks for, if it may.
+    /// The request that a redirect asks for, if it is allowed.
     pub(super) fn follow_redirect(
         &self,
         request: &PageRequest,
@@ -290,7 +288,7 @@ impl Session {
             .map_err(|error| SessionError::Redirect { from: display_url(&request.url), error })
     }
 
-    /// One request and its answer, when it is our turn.
+    /// One request and its response, after waiting for the rate limit.
     pub(super) async fn attempt(
         &mut self,
         request: &PageRequest,
@@ -318,7 +316,7 @@ impl Session {
         Ok(RequestOutcome::Page(page))
     }
 
-    /// One request and the head of its answer; cookies go out and come in.
+    /// Sends a request, receives the head of the response, and stores its cookies.
     async fn exchange(
         &mut self,
         request: &PageRequest,
@@ -364,7 +362,7 @@ impl Session {
         Ok(response)
     }
 
-    /// Reads the body, counting bytes as they come out of the decoder: a bomb is small on the wire.
+    /// Reads the body and limits its size after decompression: a gzip bomb is small on the wire.
     async fn read_body(
         &mut self,
         request: &PageRequest,
@@ -438,7 +436,7 @@ impl Session {
         Ok(headers)
     }
 
-    /// Does the work unless the run's time is up first.
+    /// Awaits `work`, or fails at the run's deadline.
     pub(super) async fn before_deadline<T>(&self, work: impl Future<Output = T>, url: &Url) -> Result<T, SessionError> {
         tokio::time::timeout_at(self.deadline.into(), work).await.map_err(|_| SessionError::Deadline(display_url(url)))
     }
@@ -453,7 +451,7 @@ fn redirect_target(response: &Response) -> Option<String> {
     Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
 }
 
-/// A session's cookie is as good as its password, so it is not among what is kept of a page.
+/// The headers without `Set-Cookie`: a session cookie is worth as much as a password and is not stored with a page.
 fn storable_headers(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .iter()

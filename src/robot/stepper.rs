@@ -1,6 +1,7 @@
-//! A walk that waits after every step and can go back: what `pieme step` drives.
+//! A walk that stops after every step and can go back; `pieme step` drives it.
 //!
-//! Every step has the whole time of a run, since a person reads in between; all other limits, and the guard, are a run's.
+//! Every step has the time limit of a whole run, since a person reads in between. The guard and all other limits are
+//! those of a run.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,10 +17,10 @@ use crate::page::Tree;
 pub struct Stepper<'a> {
     walker: Walker<'a>,
     steps: Vec<ScriptStep>,
-    /// How many of them stand in robot.toml; the rest is implied.
+    /// How many of the steps are written in robot.toml; the others are implied.
     explicit_steps: usize,
     done: usize,
-    /// How everything stood before each step that was done, and before the one that failed.
+    /// The state before each step that was done, and before the one that failed.
     snapshots: Vec<WalkSnapshot>,
     step_timeout: Duration,
     step_started_at: DateTime<Utc>,
@@ -30,7 +31,7 @@ impl<'a> Stepper<'a> {
         Stepper::with_host(Box::new(StandaloneHost::default()), order, observer)
     }
 
-    /// As [`Stepper::new`], for a robot that does not go alone.
+    /// As [`Stepper::new`], under a host that coordinates several runs.
     pub fn with_host(
         home: Box<dyn RunHost>,
         order: &WalkInput<'a>,
@@ -66,7 +67,7 @@ impl<'a> Stepper<'a> {
         &self.steps
     }
 
-    /// Steps beyond those of robot.toml are what pieme does of itself.
+    /// Whether pieme adds this step by itself, after those of robot.toml.
     pub fn is_implied(&self, index: usize) -> bool {
         index >= self.explicit_steps
     }
@@ -76,7 +77,8 @@ impl<'a> Stepper<'a> {
         self.done
     }
 
-    /// Does the next step; `None` when there is none. One that failed is the next one still, and is tried from where it began.
+    /// Runs the next step; `None` when there is none. A step that failed stays the next one and starts from the state
+    /// before it.
     pub async fn next(&mut self) -> Option<Result<(), WalkError>> {
         if self.done == self.steps.len() {
             return None;
@@ -91,13 +93,13 @@ impl<'a> Stepper<'a> {
         let is_done_already = self.is_implied(self.done) && self.explicit_steps > 0 && self.walker.extracted;
         let result =
             if is_done_already { Ok(()) } else { steps::run_one(&mut self.walker, &self.steps, self.done).await };
-        // A person reads now, for a minute or for ten: others may ask the host meanwhile.
+        // A person reads now, for minutes perhaps: other runs may request the host meanwhile.
         self.walker.session.run_host.release_turn();
         self.done += usize::from(result.is_ok());
         Some(result)
     }
 
-    /// Goes back to before the last step, or to before the one that failed. False when there is nothing to go back to.
+    /// Restores the state before the last step, or before the one that failed. False at the beginning.
     pub fn back(&mut self) -> bool {
         let Some(memory) = self.snapshots.pop() else { return false };
         self.done = self.snapshots.len();
@@ -105,7 +107,7 @@ impl<'a> Stepper<'a> {
         true
     }
 
-    /// The current page, secrets and tokens blanked.
+    /// The current page, secrets and tokens redacted.
     pub fn page(&self) -> Option<Page> {
         let mut page = self.walker.current.as_ref()?.page.clone();
         self.walker.redactor.redact_page(&mut page);
@@ -113,7 +115,7 @@ impl<'a> Stepper<'a> {
         Some(page)
     }
 
-    /// The current page, read. What is shown of it must be [`Stepper::blank`]ed.
+    /// The current page's tree. Text that is shown from it must pass [`Stepper::redact`].
     pub fn tree(&self) -> Option<&Tree> {
         self.walker.current.as_ref().map(|stand| &stand.tree)
     }
@@ -122,7 +124,7 @@ impl<'a> Stepper<'a> {
         self.walker.redact(text)
     }
 
-    /// Variables as they are now, secrets and tokens blanked.
+    /// The current variables, secrets and tokens redacted.
     pub fn variables(&self) -> BTreeMap<String, String> {
         let tokens = &self.walker.tokens;
         let shown = |(name, value): (&String, &String)| {
@@ -131,12 +133,11 @@ impl<'a> Stepper<'a> {
         self.walker.variables.iter().map(shown).collect()
     }
 
-    /// When the last step began.
     pub fn step_started_at(&self) -> DateTime<Utc> {
         self.step_started_at
     }
 
-    /// The session as it is now.
+    /// The current cookies as JSON.
     pub fn cookies(&self) -> Option<String> {
         self.walker.session.cookies()
     }

@@ -1,8 +1,8 @@
-//! What a hostile site tries over the wire. Here and not in tests/, since only here a name can be made to look public.
+//! Attacks by a hostile site over the network. Here and not in tests/, since only here a host name can be made public.
 //!
-//! The numbers in the names are those of the inputs in docs/design/safety.md 6: input 13 is 6.13 there. Silence ends as
-//! `timeout`; what is cut, malformed, of another scheme or at a private address as `network`; what is too large as
-//! `limit`; a bad certificate as `tls`.
+//! The numbers in the names are those of the inputs in docs/design/safety.md 6: input 13 is 6.13 there. Causes: silence
+//! is `timeout`; a cut or malformed response, another scheme or a private address is `network`; too large is `limit`; a
+//! bad certificate is `tls`.
 
 mod server;
 mod answers;
@@ -20,12 +20,12 @@ use std::time::Duration;
 use super::*;
 use server::{Server, ServerAction};
 
-/// Where hostile servers stand; it counts as public.
+/// The address of hostile servers; it counts as public.
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
-/// Where nobody may be led.
+/// A private address that no request may reach.
 const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A guard that takes `public.test`, `sub.public.test` and `other.test` for names of public hosts.
+/// A guard for which `public.test`, `sub.public.test` and `other.test` are public hosts.
 fn guard(task: &Task, script: &Script) -> Guard {
     let mut guard = Guard::new(task, script);
     guard.test_overrides.public.insert(PUBLIC);
@@ -41,7 +41,7 @@ fn task(toml: &str) -> Task {
     task
 }
 
-/// No robots.txt and no second try, unless the test is about them.
+/// No robots.txt and no retries, unless the test is about them.
 const PLAIN: &str =
     "url = 'http://public.test/'\nfetch.robots_txt = false\nfetch.retries = 0\nlimits.max_page_bytes = '1M'\n";
 
@@ -73,7 +73,7 @@ async fn get(session: &mut Session, server: &Server) -> Result<Page, error::Sess
     session.send(PageRequest::get(server.url("public.test", "/"))).await
 }
 
-/// What a walk found out.
+/// Records the pages and the trace of a walk.
 #[derive(Default)]
 struct WalkRecorder {
     pages: usize,
@@ -114,7 +114,7 @@ struct WalkReport {
     remark: Option<String>,
 }
 
-/// Walks as a run would, with a secret named `key` whose value is `hush-hush`. Answers how it went, and what is remarked.
+/// Walks as a run does, with a secret `key` of value `hush-hush`.
 async fn walk_with(
     task: &Task,
     script: &str,

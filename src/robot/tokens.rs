@@ -1,7 +1,7 @@
-//! CSRF tokens, nonces and session ids that a site hands out: known by the name or by the look of what holds them,
-//! and blanked in whatever is shown of a walk. Pure.
+//! Recognises CSRF tokens, nonces and session ids of a site, by their name or their random look, and redacts them in
+//! everything that is shown of a walk. Pure.
 //!
-//! They are no secrets of the task: a page that is kept for the learner stays as it came.
+//! They are no secrets of the task: a page that is kept for the learner stays unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use crate::model::{Page, PageMeta, Script, ScriptStep};
 use crate::page::Tree;
 
 const REDACTED: &str = "***";
-/// A shorter value is found in a text by chance.
+/// A shorter value would occur in texts by chance.
 const MIN_CHARS: usize = 8;
-/// From this length on, a value is taken for a token by its look alone.
+/// From this length on, a value that looks random counts as a token.
 const MIN_RANDOM_CHARS: usize = 16;
-/// How often letters, capitals and digits take turns in such a value.
+/// How often such a value at least changes between small letters, capitals and digits.
 const MIN_CLASS_CHANGES: usize = 5;
-/// The newest ones of a walk, and those that one page may add: a hostile page has a hundred thousand fields.
+/// How many tokens a walk remembers (the newest), and how many one page may add: a hostile page has 100,000 fields.
 const MAX_VALUES: usize = 200;
 const MAX_PER_PAGE: usize = 50;
 
@@ -27,10 +27,10 @@ const MAX_PER_PAGE: usize = 50;
 const NAMES: &[&str] = &["sesskey", "formkey", "eventvalidation", "sessionid", "jsessionid", "phpsessid"];
 const NAME_PARTS: &[&str] = &["csrf", "xsrf", "viewstate"];
 const NAME_ENDINGS: &[&str] = &["token", "nonce"];
-/// A token that only says where a list goes on.
+/// Parts of names of tokens that are only pagination cursors.
 const CURSORS: &[&str] = &["page", "next", "cursor", "continu", "sync", "resume", "after", "before"];
 
-/// Is a thing of this name as good as a key to the session?
+/// Whether a field, header, cookie or parameter of this name holds a token.
 pub fn is_token_name(name: &str) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     let is_cursor = || CURSORS.iter().any(|word| plain.contains(word));
@@ -39,7 +39,7 @@ pub fn is_token_name(name: &str) -> bool {
         || (NAME_ENDINGS.iter().any(|end| plain.ends_with(end)) && !is_cursor())
 }
 
-/// Does the value look as if it were drawn by lot?
+/// Whether the value looks randomly generated.
 fn is_random(value: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_+/=.:%~|".contains(c);
     if value.len() < MIN_RANDOM_CHARS || value.starts_with('/') || value.contains("://") || !value.chars().all(is_plain)
@@ -59,9 +59,9 @@ fn is_random(value: &str) -> bool {
 
 #[derive(Clone)]
 struct SiteToken {
-    /// As it is, and as forms, addresses, HTML and JSON spell it.
+    /// The value as it is, and as forms, URLs, HTML and JSON encode it.
     spellings: Vec<String>,
-    /// Its name says so, or it is a cookie's. A hidden field that only looks random may be the number of a product.
+    /// Recognised by its name, or a cookie. A hidden field that only looks random may be the number of a product.
     is_certain: bool,
     number: u64,
 }
@@ -75,10 +75,10 @@ impl SiteToken {
 /// The tokens of a walk.
 #[derive(Clone, Default)]
 pub struct SiteTokens {
-    /// Longest first, so that none is left half covered by a shorter one.
+    /// Longest first, so that a shorter one does not hide only a part of a longer one.
     values: Vec<SiteToken>,
     added: u64,
-    /// Variables that the script sends under the name of a token.
+    /// Variables that the script sends under a token's name.
     variables: BTreeSet<String>,
 }
 
@@ -105,7 +105,7 @@ impl SiteTokens {
         is_token_name(name) || self.variables.contains(name)
     }
 
-    /// Something that is a token by its name.
+    /// Adds a value that is a token by its name.
     pub fn add(&mut self, value: &str) {
         self.remember(value, true);
     }
@@ -130,7 +130,7 @@ impl SiteTokens {
         self.values.insert(place, SiteToken { spellings: spelled, is_certain: is_sure, number: self.added });
     }
 
-    /// Those of a page: its hidden fields, and what its head keeps for its scripts.
+    /// Adds the tokens of a page: hidden fields, and `<meta>` elements for its scripts.
     pub fn read_page(&mut self, tree: &Tree) {
         let said = |node, name: &str| tree.attribute(node, name).unwrap_or_default();
         let hidden = tree.elements("input").filter(|&node| said(node, "type").trim().eq_ignore_ascii_case("hidden"));
@@ -149,13 +149,12 @@ impl SiteTokens {
         cookies.filter(|(name, value)| is_token_name(name) || is_random(value)).for_each(|(_, value)| self.add(value));
     }
 
-    /// The text without them.
     pub fn redact(&self, text: &str) -> String {
         redact_values(redact_named(text), self.values.iter())
     }
 
-    /// What is kept of a page's address and headers, without them; false: there was none. Rows refer to that address
-    /// and their links are relative to it, so that its path stays, and a value that only looks like a token stays too.
+    /// Redacts a page's URL and headers; false if they contain no token. Links of rows are relative to that URL, so its
+    /// path stays, and so does a value that only looks like a token.
     pub fn redact_meta(&self, meta: &mut PageMeta) -> bool {
         let mut had = false;
         let sure = || self.values.iter().filter(|token| token.is_certain);
@@ -173,7 +172,7 @@ impl SiteTokens {
         had
     }
 
-    /// The whole page without them, for somebody who looks at it.
+    /// Redacts the whole page, for showing it.
     pub fn redact_page(&self, page: &mut Page) {
         self.redact_meta(&mut page.meta);
         if let Ok(url) = url::Url::parse(&self.redact(page.meta.url.as_str())) {
@@ -182,7 +181,7 @@ impl SiteTokens {
         for token in self.values.iter().flat_map(|token| &token.spellings) {
             replace_bytes(&mut page.body, token.as_bytes());
         }
-        // What a script of the page holds, too.
+        // Also tokens inside scripts of the page.
         if let Ok(text) = std::str::from_utf8(&page.body) {
             page.body = redact_named(text).into_bytes();
         }
@@ -224,7 +223,7 @@ fn redact_named(text: &str) -> String {
         let rest = &text[at + 1..];
         let begin = text.len() - rest.trim_start_matches(' ').trim_start_matches(['"', '\'']).len();
         let end = text[begin..].find(is_end).map_or(text.len(), |length| begin + length);
-        // In a sentence a colon stands before words.
+        // After a colon only a value with a digit: in a sentence, words follow a colon.
         let is_value = sign == "=" || text[begin..end].contains(|c: char| c.is_ascii_digit());
         if begin < end && is_value {
             out.push_str(&text[from..begin]);

@@ -1,12 +1,13 @@
-//! `${name}`, `${secret:NAME}`, `${today}` and `${today+7d}` in the texts of a script. Pure: the date comes in from outside.
+//! Expands `${name}`, `${secret:NAME}`, `${today}` and `${today+7d}` in the texts of a script. Pure: the caller gives
+//! the date.
 //!
-//! What a variable holds is never expanded again, so nothing that came from a page can reach a secret. `$${` is a plain `${`.
+//! A variable's value is never expanded again, so text from a page cannot reach a secret. `$${` is a literal `${`.
 
 use std::collections::BTreeMap;
 
 use chrono::{Days, NaiveDate};
 
-/// What can stand for a variable.
+/// The values that references are replaced with.
 pub struct VariableScope<'a> {
     pub variables: &'a BTreeMap<String, String>,
     pub secrets: &'a BTreeMap<String, String>,
@@ -30,7 +31,7 @@ pub enum TemplatePart<'t> {
     Text(&'t str),
     Variable(&'t str),
     Secret(&'t str),
-    /// So many days after today.
+    /// Today plus this many days.
     Today(i32),
 }
 
@@ -42,7 +43,7 @@ pub fn parse(text: &str) -> Result<Vec<TemplatePart<'_>>, VariableError> {
     let mut rest = text;
     while let Some(at) = rest.find("${") {
         if rest[..at].ends_with('$') {
-            // `$${`: what stands before goes out with one dollar and the brace, and nothing is looked up.
+            // `$${`: the text before it, which ends with one dollar, and a literal brace; nothing is expanded.
             parts.extend([TemplatePart::Text(&rest[..at]), TemplatePart::Text("{")]);
             rest = &rest[at + 2..];
             continue;
@@ -75,7 +76,7 @@ pub fn expand(text: &str, values: &VariableScope<'_>) -> Result<String, Variable
     Ok(out)
 }
 
-/// A name that `set` may give: letters, digits, `_` and `-`; `today` is taken.
+/// Whether `set` may define this name: letters, digits, `_`, `-` and `.`; `today` is reserved.
 pub fn is_name(name: &str) -> bool {
     name != "today" && is_word(name)
 }

@@ -1,4 +1,4 @@
-//! Walks through a script: where the robot stands, what it has found out, and how each step is reported.
+//! The state of a walk: current page, variables, session; and how each step is traced and its errors are reported.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -25,11 +25,11 @@ use crate::page::{Tree, charset};
 pub struct Walker<'a> {
     pub task: &'a Task,
     pub session: Session,
-    /// Started when the first page is wanted, for tasks that ask for it.
+    /// Started with the first page, for tasks with the browser engine.
     pub browser: Option<Browser>,
     browser_paths: BrowserPaths<'a>,
     pub redactor: Redactor,
-    /// What the site has handed out, which is blanked where the walk is shown.
+    /// CSRF tokens and session ids from the site, redacted in everything that is shown.
     pub tokens: SiteTokens,
     secrets: &'a BTreeMap<String, String>,
     /// Files of the task's folder that the script reads, by name.
@@ -38,24 +38,24 @@ pub struct Walker<'a> {
     pub observer: &'a mut dyn Observer,
     today: NaiveDate,
     pub current: Option<Rc<LoadedPage>>,
-    /// Has the page that the robot stands on been extracted from?
+    /// Whether rows were extracted from the current page.
     pub extracted: bool,
-    /// Columns that every row of now gets: the items of the `for_each` around.
+    /// Columns that every row gets from the enclosing `for_each` steps.
     pub item_columns: Vec<(String, String)>,
-    /// How the site was entered, to enter it again when it has thrown us out.
+    /// The login that was made, to repeat it when the session expires.
     pub login: Option<LoginState>,
     /// Pages that `paginate` has read, over the whole run.
     pub pages: u32,
-    /// What a person should know about a walk that went well.
+    /// A note about a successful walk for a person.
     pub remark: Option<String>,
-    /// The steps that are being walked, from the outermost in: place among its neighbours and verb.
+    /// The steps under way, outermost first: index among its siblings and verb.
     path: Vec<(usize, &'static str)>,
 }
 
-/// The rows of a larger page take longer to read than a site to answer, and the answer's time would be counted wrong.
+/// Extracting from a larger page takes longer than a site's response, and the response time would be measured wrong.
 const MAX_PREFETCH_PAGE_BYTES: usize = 64 << 10;
 
-/// Where the robot stands: a page, read.
+/// A page with its decoded text and parsed tree.
 pub struct LoadedPage {
     pub page: Page,
     /// The body, decoded.
@@ -64,7 +64,7 @@ pub struct LoadedPage {
     pub encoding: &'static Encoding,
 }
 
-/// How everything stood between two steps.
+/// The state of a walk between two steps.
 #[derive(Clone)]
 pub struct WalkSnapshot {
     session: session::SessionSnapshot,
@@ -105,10 +105,10 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// What a task without script does.
+    /// The implied script of a task without robot.toml: get `url`, paginate.
     pub async fn run_default(&mut self) -> Result<(), WalkError> {
         let Some(url) = &self.task.url else {
-            return Err(self.error(Failure::Config, "the task names no `url`, neither in task.toml nor in robot.toml"));
+            return Err(self.error(Failure::Config, "the task has no `url`, neither in task.toml nor in robot.toml"));
         };
         self.go(PageRequest::get(url.clone()), true).await?;
         steps::paginate(self, &Default::default()).await
@@ -119,7 +119,7 @@ impl<'a> Walker<'a> {
         self.extract_by_default(all)
     }
 
-    /// Steps that never say where to extract mean the last page they came to.
+    /// Extracts from the last page if no step of the script says where to extract.
     pub fn extract_by_default(&mut self, all: &[ScriptStep]) -> Result<(), WalkError> {
         if !has_extracting_step(all) && !self.extracted && self.current.is_some() {
             self.extract()?;
@@ -127,7 +127,6 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    /// What can be gone back to.
     pub fn snapshot(&self) -> WalkSnapshot {
         WalkSnapshot {
             session: self.session.snapshot(),
@@ -158,15 +157,15 @@ impl<'a> Walker<'a> {
         self.path.pop();
     }
 
-    /// Sends a request and stands on the page it brings. `strict`: a page with a bad status is trouble. Where the site has
-    /// forgotten us in the meantime, we log in again, once, and ask once more.
+    /// Sends a request and makes its page the current one. With `strict`, a page with an error status is an error. If
+    /// the session has expired, logs in again, once, and repeats the request.
     pub async fn go(&mut self, request: PageRequest, strict: bool) -> Result<(), WalkError> {
         let again = self.repeatable_request(&request);
         let arrived = self.go_without_relogin(request, strict).await;
         self.retry_after_login(arrived, again, strict).await
     }
 
-    /// The request once more, should the site have forgotten us.
+    /// A copy of the request to repeat after a login; a form is never sent twice.
     fn repeatable_request(&self, request: &PageRequest) -> Option<PageRequest> {
         (self.login.is_some() && !request.post).then(|| request.clone())
     }
@@ -184,13 +183,13 @@ impl<'a> Walker<'a> {
         match again {
             Some(request) => self.go_without_relogin(request, strict).await,
             None => {
-                let sentence = "the site had logged us out when the form was sent; it is not sent twice";
+                let sentence = "the session had expired when the form was sent; a form is never sent twice";
                 Err(self.error(Failure::Login, sentence))
             }
         }
     }
 
-    /// As [`Walker::go`], whoever the site takes us for. A page that sends its visitor on is not where one stands.
+    /// As [`Walker::go`], without logging in again. Follows redirects and `<meta http-equiv=refresh>`.
     pub async fn go_without_relogin(&mut self, request: PageRequest, strict: bool) -> Result<(), WalkError> {
         if self.has_browser() {
             let came = self.fetch_in_browser(request).await;
@@ -203,7 +202,7 @@ impl<'a> Walker<'a> {
         self.load_following_meta_refresh(sent, hops, strict).await
     }
 
-    /// Stands on the page that was sent, or on the one that it sends its visitor on to.
+    /// Loads the page, or the one that its meta refresh leads to.
     async fn load_following_meta_refresh(
         &mut self,
         mut sent: Result<Page, SessionError>,
@@ -219,14 +218,15 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Can the next page be asked for before the rows of this one are read?
+    /// Whether the next page may be requested before the rows of this one are extracted.
     pub fn can_prefetch(&self) -> bool {
         !self.has_browser()
             && self.current.as_ref().is_some_and(|stand| stand.page.body.len() <= MAX_PREFETCH_PAGE_BYTES)
     }
 
-    /// Hands the current page out and goes on to the next one, unless no row was new. The site answers while the rows are read:
-    /// a run that waits for every answer with nothing to do costs a fifth more, for its processor falls asleep and is woken again.
+    /// Prefetch: requests the next page, extracts the rows of the current one meanwhile, and loads the next one unless
+    /// no row was new. A run that waits idle for every response costs a fifth more: its processor falls asleep and is
+    /// woken again.
     pub async fn extract_while_prefetching(&mut self, request: PageRequest) -> Result<usize, WalkError> {
         let again = self.repeatable_request(&request);
         let Some(stand) = self.current.clone() else { return Err(self.no_page_error()) };
@@ -237,7 +237,7 @@ impl<'a> Walker<'a> {
         let (rows, sent) = {
             let mut asking = pin!(self.session.send_after_hops(request, &mut hops));
             let early = futures_util::poll!(asking.as_mut());
-            // The connection is a task of its own, and writes now.
+            // Lets the connection, which is a task of its own, write the request now.
             tokio::task::yield_now().await;
             let rows = self.observer.page(blanked.as_ref().unwrap_or(&stand.page), &stand.tree, &self.item_columns);
             let sent = match early {
@@ -255,7 +255,7 @@ impl<'a> Walker<'a> {
         Ok(rows)
     }
 
-    /// Where the browser has gone on since, back to the page that the robot stands on.
+    /// Navigates the browser back to the current page if it shows another one.
     pub async fn return_browser_to_page(&mut self) -> Result<(), WalkError> {
         let (Some(browser), Some(stand)) = (&self.browser, &self.current) else { return Ok(()) };
         if browser.shows(&stand.page) {
@@ -266,8 +266,8 @@ impl<'a> Walker<'a> {
         self.go_without_relogin(PageRequest::get(url), true).await
     }
 
-    /// Stands on a page; `strict`: one with a bad status is trouble. So is one that was not read whole: rows, links or fields
-    /// may be among what is missing.
+    /// Makes a page the current one. With `strict`, an error status is an error. A page that was parsed only in part is
+    /// always one: rows, links or fields may be missing.
     pub fn load_checked(&mut self, page: Page, strict: bool) -> Result<(), WalkError> {
         let objection = page_problem(&page).filter(|_| strict || page.meta.status < 400);
         self.load(page);
@@ -277,7 +277,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Is the current page read whole?
+    /// Fails if the current page was parsed only in part.
     fn check_complete(&self) -> Result<(), WalkError> {
         let LoadedPage { page, tree, .. } = self.current_page()?;
         match tree.limit {
@@ -286,7 +286,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The request that the current page's `<meta http-equiv=refresh>` makes.
+    /// The request that the current page's `<meta http-equiv=refresh>` asks for.
     fn meta_refresh_request(&mut self) -> Result<Option<PageRequest>, WalkError> {
         let here = self.current_page()?;
         let Some(target) = meta_refresh::target(&here.tree).filter(|_| here.page.meta.status < 300) else {
@@ -295,17 +295,16 @@ impl<'a> Walker<'a> {
         let from = PageRequest::get(here.page.meta.url.clone());
         let base = link::base(&here.tree, &from.url);
         let Ok(to) = base.join(&target) else { return Ok(None) };
-        // A page that only calls itself again is one that wants to look fresh.
+        // A page that only reloads itself is not a redirect.
         if display_url(&to) == display_url(&from.url) {
             return Ok(None);
         }
         let next = self.session.follow_redirect(&from, 302, to.as_str());
         let next = next.map_err(|error| self.error(error.cause(), error.to_string()))?;
-        self.trace(format!("{} sends on to {}", display_url(&from.url), display_url(&next.url)));
+        self.trace(format!("{} redirects to {} (meta refresh)", display_url(&from.url), display_url(&next.url)));
         Ok(Some(next))
     }
 
-    /// Does the task want its pages from a browser?
     pub fn has_browser(&self) -> bool {
         self.task.fetch.engine == Engine::Browser
     }
@@ -319,7 +318,7 @@ impl<'a> Walker<'a> {
         browser.go(&mut self.session, request).await
     }
 
-    /// Traces what happened on the wire, and says what went wrong there.
+    /// Writes the session's log lines to the trace and converts its error.
     pub fn trace_exchange<T>(&mut self, sent: Result<T, SessionError>) -> Result<T, WalkError> {
         let lines = std::mem::take(&mut self.session.log);
         if !lines.is_empty() {
@@ -331,10 +330,10 @@ impl<'a> Walker<'a> {
         sent.map_err(|error| self.error(error.cause(), error.to_string()))
     }
 
-    /// Reads a page and stands on it.
+    /// Decodes and parses a page and makes it the current one.
     pub fn load(&mut self, page: Page) {
         let told = match self.task.fetch.charset.as_str() {
-            // A browser has read the page already, and hands it out in UTF-8.
+            // The browser engine returns the DOM in UTF-8, whatever the page's charset is.
             _ if self.has_browser() => Some("utf-8"),
             "auto" => page.meta.header("content-type").and_then(charset::from_content_type),
             told => Some(told),
@@ -343,10 +342,11 @@ impl<'a> Walker<'a> {
         let tree = Tree::parse(&decoded.text);
         if decoded.had_errors {
             let encoding = decoded.encoding.name();
-            self.trace(format!("{} is not all {encoding}: what is not became U+FFFD", display_url(&page.meta.url)));
+            let url = display_url(&page.meta.url);
+            self.trace(format!("{url} has bytes that are invalid in {encoding}; they became U+FFFD"));
         }
         if decoded.encoding != encoding_rs::UTF_8 {
-            self.trace(format!("read as {}", decoded.encoding.name()));
+            self.trace(format!("decoded as {}", decoded.encoding.name()));
         }
         self.tokens.read_page(&tree);
         let (text, encoding) = (decoded.text, decoded.encoding);
@@ -354,7 +354,7 @@ impl<'a> Walker<'a> {
         self.extracted = false;
     }
 
-    /// Stands on a piece of HTML that the current page holds; the page's own text stays.
+    /// Makes a piece of HTML inside the current page the current page; its text stays that of the whole page.
     pub fn load_fragment(&mut self, html: &str) -> Result<(), WalkError> {
         let Some(stand) = &self.current else { return Err(self.no_page_error()) };
         let page = Page { meta: stand.page.meta.clone(), body: html.as_bytes().to_vec() };
@@ -363,7 +363,7 @@ impl<'a> Walker<'a> {
         self.check_complete()
     }
 
-    /// Is the current page one to be used at all?
+    /// Fails if the current page has an error status or is not a web page.
     pub fn check_status(&self) -> Result<(), WalkError> {
         match page_problem(&self.current_page()?.page) {
             None => Ok(()),
@@ -371,12 +371,12 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Hands the current page out; answers how many rows on it were new.
+    /// Extracts from the current page; returns how many rows were new.
     pub fn extract(&mut self) -> Result<usize, WalkError> {
         self.report_page(false)
     }
 
-    /// Hands the page out once more, with what has come to it since; answers how many rows on it were not there before.
+    /// Extracts again from a page that has grown; returns how many rows were added.
     pub fn extract_grown(&mut self) -> Result<usize, WalkError> {
         self.report_page(true)
     }
@@ -395,18 +395,17 @@ impl<'a> Walker<'a> {
         Ok(rows)
     }
 
-    /// Keeps the current page under a name.
     pub fn save(&mut self, name: &str) -> Result<(), WalkError> {
         let Some(stand) = self.current.clone() else { return Err(self.no_page_error()) };
         let name = self.expand(name)?;
         let page = self.redacted_page(&stand.page);
         self.observer.save(page.as_ref().unwrap_or(&stand.page), &name);
-        self.trace(format!("kept {} as “{name}”", display_url(&stand.page.meta.url)));
+        self.trace(format!("saved {} as “{name}”", display_url(&stand.page.meta.url)));
         Ok(())
     }
 
-    /// The page as it is kept: without the secrets that the site has sent back, and without tokens in its address and headers.
-    /// `None` where there is nothing to blank.
+    /// The page as it is stored: without secrets that the site sent back, and without tokens in its URL and headers.
+    /// `None` if there is nothing to redact.
     pub fn redacted_page(&self, page: &Page) -> Option<Page> {
         let mut meta = page.meta.clone();
         if !self.tokens.redact_meta(&mut meta) && self.redactor.is_empty() {
@@ -417,18 +416,18 @@ impl<'a> Walker<'a> {
         Some(page)
     }
 
-    /// A text as people may see it: no secret, and no token of the site's.
+    /// The text without secrets and without the site's tokens, as it may be shown.
     pub fn redact(&self, text: &str) -> String {
         self.tokens.redact(&self.redactor.redact_text(text))
     }
 
-    /// Waits, but not beyond the run's time.
+    /// Waits, at most until the run's deadline.
     pub async fn pause(&mut self, time: Duration) -> Result<(), WalkError> {
         let waited = self.session.pause(time).await;
         waited.map_err(|error| self.error(error.cause(), error.to_string()))
     }
 
-    /// Where the robot stands; a step that needs a page comes only after one that brings it.
+    /// The current page; an error before the first step that fetches one.
     pub fn current_page(&self) -> Result<&LoadedPage, WalkError> {
         self.current.as_deref().ok_or_else(|| self.no_page_error())
     }
@@ -450,14 +449,13 @@ impl<'a> Walker<'a> {
         self.trace_at(Utc::now(), text.as_ref());
     }
 
-    /// The same for what happened a while ago.
     fn trace_at(&mut self, at: DateTime<Utc>, text: &str) {
         let (step, verb) = self.step_position();
         let text = one_line(self.redact(text));
         self.observer.trace(TraceLine { at, step, verb, text });
     }
 
-    /// What went wrong in this step, with the page it happened on.
+    /// An error of the current step, with the current page for diagnostics.
     pub fn error(&self, cause: Failure, sentence: impl AsRef<str>) -> WalkError {
         let (step, verb) = self.step_position();
         let place = if step == 0 { String::new() } else { format!("step {step} ({verb}): ") };
@@ -469,7 +467,7 @@ impl<'a> Walker<'a> {
         WalkError { cause, sentence: place + &one_line(self.redact(sentence.as_ref())), page }
     }
 
-    /// The outermost step, counted from 1 (0: implied), and the verbs from there in: `for_each › get`.
+    /// The number of the outermost step, from 1 (0: implied), and the verbs of all steps under way: `for_each › get`.
     fn step_position(&self) -> (u32, String) {
         let step = self.path.first().map_or(0, |(index, _)| *index as u32 + 1);
         let verbs: Vec<&str> = self.path.iter().map(|(_, verb)| *verb).collect();
@@ -482,10 +480,10 @@ impl<'a> Walker<'a> {
 }
 
 fn new_rows_text(stand: &LoadedPage, rows: usize) -> String {
-    format!("{} has {rows} new rows", display_url(&stand.page.meta.url))
+    format!("{} has {rows} new row{}", display_url(&stand.page.meta.url), if rows == 1 { "" } else { "s" })
 }
 
-/// Do these steps say where rows are to be taken from?
+/// Whether one of these steps extracts rows.
 pub fn has_extracting_step(all: &[ScriptStep]) -> bool {
     all.iter().any(|step| {
         matches!(step, ScriptStep::Extract(_) | ScriptStep::Paginate(_) | ScriptStep::ForEach(_))
@@ -493,10 +491,10 @@ pub fn has_extracting_step(all: &[ScriptStep]) -> bool {
     })
 }
 
-/// Longer sentences and lines are cut: a site could fill a log with one title.
+/// Longer errors and trace lines are truncated: a site could fill a log with one title.
 const MAX_LINE_CHARS: usize = 2_000;
 
-/// Text from a site on one line, without what a terminal would obey.
+/// The text on one line, without control characters and bidirectional overrides: it may come from a site.
 fn one_line(text: String) -> String {
     let is_obeyed = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.len() <= MAX_LINE_CHARS && !text.chars().any(is_obeyed) {
@@ -505,10 +503,10 @@ fn one_line(text: String) -> String {
     text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).take(MAX_LINE_CHARS).collect()
 }
 
-/// What speaks against using the page: its status, or that it is no page at all.
+/// Why the page cannot be used: an error status, or a file that is not a web page.
 pub fn page_problem(page: &Page) -> Option<(Failure, String)> {
     let (url, status) = (|| display_url(&page.meta.url), page.meta.status);
-    // Nobody had asked whether it is unchanged.
+    // A 304 here answers a request that was not conditional.
     if status >= 400 || status == 304 {
         let cause = match status {
             401 => Failure::Login,
@@ -520,15 +518,15 @@ pub fn page_problem(page: &Page) -> Option<(Failure, String)> {
             reqwest::StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason()).unwrap_or_default();
         let said = format!("{} answered with status {status} {reason}", url()).trim_end().to_owned();
         let wish = retry::retry_after(&page.meta, page.meta.fetched_at);
-        let wish = wish
-            .map(|wait| format!(" and asks to be left alone for {}; the next run tries again", retry::rounded(wait)));
+        let wish =
+            wish.map(|wait| format!(" and asks for a pause of {}; the next run tries again", retry::rounded(wait)));
         return Some((cause, said + &wish.unwrap_or_default()));
     }
     let kind = file_kind(&page.body)?;
     Some((Failure::Http, format!("{} is {kind}, not a web page", url())))
 }
 
-/// Words of pages that stand between a robot and the site.
+/// Recognises pages of bot protection by their words.
 fn is_challenge_page(body: &[u8]) -> bool {
     const WORDS: &[&str] =
         &["captcha", "are you human", "verify you are human", "just a moment", "unusual traffic", "access denied"];
@@ -536,13 +534,13 @@ fn is_challenge_page(body: &[u8]) -> bool {
     WORDS.iter().any(|word| text.contains(word))
 }
 
-/// Files that come as text/html now and then, by their first bytes.
+/// Recognises files by their first bytes: some servers send them as text/html.
 fn file_kind(body: &[u8]) -> Option<&'static str> {
     const KINDS: &[(&[u8], &str)] = &[
         (b"%PDF-", "a PDF file"),
-        (b"\x89PNG", "a PNG picture"),
-        (b"\xff\xd8\xff", "a JPEG picture"),
-        (b"GIF8", "a GIF picture"),
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"GIF8", "a GIF image"),
         (b"\x7fELF", "a program"),
         (b"PK\x03\x04", "a ZIP archive"),
         (b"\x1f\x8b", "a gzip archive"),
@@ -552,7 +550,7 @@ fn file_kind(body: &[u8]) -> Option<&'static str> {
         (b"Rar!", "a RAR archive"),
         (b"\xfd7zXZ", "an xz archive"),
         (b"\xd0\xcf\x11\xe0", "an Office document"),
-        (b"RIFF", "a sound or picture"),
+        (b"RIFF", "an audio, video or image file"),
         (b"\0asm", "a program"),
     ];
     KINDS.iter().find(|(magic, _)| body.starts_with(magic)).map(|(_, kind)| *kind)

@@ -1,9 +1,9 @@
-//! One request to an address that the configuration names: no cookies, no redirects, no robots.txt, and the same guard as
-//! everything else.
+//! Sends one webhook request to a URL from the configuration: no cookies, no redirects, no robots.txt, and the same
+//! guard as every other request.
 //!
-//! The daemon sends it with reqwest's own client, which connects by itself: only to addresses that the guard has resolved and
-//! checked. A host that is an address never comes to a resolver; the guard checks it as part of the URL. A run cannot use this
-//! client: it may open no socket (`robot/client.rs`).
+//! The daemon sends it with reqwest's own client, which connects by itself, but only to addresses that the guard has
+//! resolved and checked. An IP address as host is never resolved; the guard checks it as part of the URL. A run cannot
+//! use this client: its sandbox allows no sockets (`robot/client.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,13 +21,13 @@ use crate::guard::Guard;
 use crate::model::shortage::in_words;
 use crate::model::{ConnectError, Refusal};
 
-/// What of an answer is worth telling.
+/// How much of a response's body is reported.
 const MAX_EXCERPT: usize = 200;
 
-/// What is sent. Has no `Debug`: tokens stand in it.
+/// Has no `Debug`, since it contains tokens.
 pub struct WebhookRequest {
     pub url: Url,
-    /// Put where it belongs, rather than posted.
+    /// PUT instead of POST.
     pub put: bool,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -35,9 +35,9 @@ pub struct WebhookRequest {
 
 pub struct WebhookResponse {
     pub status: u16,
-    /// How long the server wants to be left alone.
+    /// The `Retry-After` header, in seconds.
     pub retry_after: Option<Duration>,
-    /// The beginning of its answer, on one line.
+    /// The beginning of the body, on one line.
     pub body_excerpt: String,
 }
 
@@ -56,7 +56,7 @@ impl WebhookRequest {
     }
 }
 
-/// Sends it and reads the beginning of the answer. The caller limits the time.
+/// Sends the request and reads the beginning of the response. The caller limits the total time.
 pub async fn send_webhook(
     parcel: WebhookRequest,
     allow_private: bool,
@@ -85,7 +85,7 @@ pub async fn send_webhook(
     })
 }
 
-/// A client for this one request: it knows the checked addresses of its host, and of no other.
+/// A client for this one request: it resolves its host to the checked addresses, and no other host.
 pub(super) async fn client(guard: &Guard, url: &Url, patience: Duration) -> Result<reqwest::Client, String> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or_default();
@@ -109,14 +109,14 @@ pub(super) async fn client(guard: &Guard, url: &Url, patience: Duration) -> Resu
     client.build().map_err(|error| root_cause(&error))
 }
 
-/// For plain http, where the certificates of the machine need not be read.
+/// For plain http: the machine's root certificates need not be loaded.
 fn empty_tls_config() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(versions.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
 
-/// Refuses every name that the guard has not resolved: reqwest must not look any up by itself.
+/// Rejects every host name that the guard has not resolved: reqwest must not resolve any by itself.
 struct NoLookup;
 
 impl Resolve for NoLookup {
@@ -150,11 +150,12 @@ fn one_line(bytes: &[u8]) -> String {
     text.trim().chars().take(MAX_EXCERPT).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// In the words of config.toml: the task is not asked.
+/// As [`Refusal`]'s own text, but with the setting of config.toml: no task.toml is involved here.
 fn refusal_message(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Private { host, address } => format!(
-            "{host} is at {address}, which is not a public address; set `allow_private = true` under [alert] of config.toml if that is meant"
+            "{host} is at {address}, which is not a public address; \
+             set `allow_private = true` under [alert] of config.toml to allow it"
         ),
         Refusal::Scheme(_) | Refusal::NoHost | Refusal::TooLong(_) | Refusal::Host(_) => refusal.to_string(),
     }
@@ -163,7 +164,7 @@ fn refusal_message(refusal: &Refusal) -> String {
 fn headers(named: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for (name, value) in named {
-        let bad = || format!("the header {name} cannot be sent: it has a line break or worse in it");
+        let bad = || format!("the header {name} cannot be sent: it has characters that HTTP does not allow");
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
         value.set_sensitive(true);

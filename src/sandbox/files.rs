@@ -1,11 +1,11 @@
-//! Which files a run can open: the certificates of authorities, and nothing else. It cannot write at all.
+//! Landlock rules: a run can read the certificates of the authorities and no other file, and can write none.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     Scope, path_beneath_rules,
 };
 
-/// Where distributions keep the certificates of authorities.
+/// Folders where Linux distributions keep the certificates of the authorities.
 const AUTHORITIES: &[&str] = &[
     "/etc/ssl",
     "/etc/pki",
@@ -17,8 +17,8 @@ const AUTHORITIES: &[&str] = &[
     "/var/lib/ca-certificates",
 ];
 
-/// The rights over files are a must; what newer kernels add (connections, signals, abstract sockets) is taken where it is there,
-/// and the filter of system calls covers it everywhere.
+/// The file rights of Landlock ABI 1 are required. What newer kernels add (connections, signals, abstract sockets) is
+/// used where it exists; the seccomp filter covers it in any case.
 pub fn restrict() -> Result<(), String> {
     let newest = ABI::V6;
     let closed = Ruleset::default()

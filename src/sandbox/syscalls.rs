@@ -1,4 +1,5 @@
-//! Which system calls a run may make. A list of what is allowed: whatever is not on it fails with EPERM, whoever invents it.
+//! seccomp filter: an allow-list of the system calls of a run. Every other call, also of later kernels, fails with
+//! EPERM.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +9,9 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// Nothing here opens a socket, starts a program or a process, or touches another one.
+/// None of these opens a socket, starts a program or a process, or affects another process.
 const ALLOWED: &[i64] = &[
-    // what it has: read, write, close
+    // open files: read, write, close
     libc::SYS_read,
     libc::SYS_readv,
     libc::SYS_pread64,
@@ -20,7 +21,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_close_range,
     libc::SYS_dup,
     libc::SYS_lseek,
-    // connections that were given to it
+    // connections that the parent passed on
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
     libc::SYS_shutdown,
@@ -67,7 +68,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_getppid,
     libc::SYS_exit,
     libc::SYS_exit_group,
-    // the clock, chance, and what machine this is
+    // clock, random numbers, system information
     libc::SYS_clock_gettime,
     libc::SYS_clock_getres,
     libc::SYS_gettimeofday,
@@ -81,7 +82,7 @@ const ALLOWED: &[i64] = &[
     libc::SYS_getegid,
 ];
 
-/// Older spellings of the same, which this machine still has.
+/// Older variants of the same calls, which this architecture still has.
 #[cfg(target_arch = "x86_64")]
 const ALLOWED_HERE: &[i64] = &[
     libc::SYS_epoll_wait,
@@ -96,7 +97,7 @@ const ALLOWED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const ALLOWED_HERE: &[i64] = &[];
 
-/// Closes this process and every thread it will start. There is no way back.
+/// Restricts this thread and every thread that it starts, irrevocably.
 pub fn restrict() -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| format!("seccomp: {error}");
     for filter in [no_clone3(), allowed()] {
@@ -111,7 +112,7 @@ fn arch() -> TargetArch {
     std::env::consts::ARCH.try_into().expect("seccompiler knows every machine that pieme is built for")
 }
 
-/// A filter cannot look into what clone3 is given; the C library goes back to clone where there is none.
+/// A filter cannot inspect the arguments of clone3, so it fails with ENOSYS; the C library then uses clone.
 fn no_clone3() -> Result<SeccompFilter, seccompiler::BackendError> {
     let rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32), arch())
@@ -127,21 +128,21 @@ fn allowed() -> Result<SeccompFilter, seccompiler::BackendError> {
     rules.insert(libc::SYS_clone3, Vec::new());
     for (call, conditions) in [
         (libc::SYS_clone, vec![has(0, thread)?]),
-        // Memory that is written is never run.
+        // No executable memory: code that was written cannot be run.
         (libc::SYS_mmap, vec![has_not(2, executable)?]),
         (libc::SYS_mprotect, vec![has_not(2, executable)?]),
-        // A process that panics ends itself.
+        // Signals to itself only: abort() after a panic needs it.
         (libc::SYS_tgkill, vec![is(0, own)?]),
         (libc::SYS_prctl, vec![is(0, libc::PR_SET_NAME as u64)?]),
         (libc::SYS_ioctl, vec![is(1, libc::FIONBIO)?]),
-        // Over a connection that it has, not to an address: a first packet with data could open another.
+        // Only over an existing connection: no destination address, and no MSG_FASTOPEN, which opens a new one.
         (libc::SYS_sendto, vec![has_not(3, opening)?, is(4, 0)?]),
-        // Limits can be read.
+        // Resource limits can be read, not set.
         (libc::SYS_prlimit64, vec![is(0, 0)?, is(2, 0)?]),
     ] {
         rules.insert(call, vec![SeccompRule::new(conditions)?]);
     }
-    // Not F_SETOWN: who owns a socket is sent signals, and the daemon is of the same user.
+    // Not F_SETOWN: the kernel sends signals to a socket's owner, which could be the daemon.
     let commands = [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL];
     let command = |it: &i32| SeccompRule::new(vec![is(1, *it as u64)?]);
     rules.insert(libc::SYS_fcntl, commands.iter().map(command).collect::<Result<_, _>>()?);

@@ -1,4 +1,4 @@
-//! A column of numbers over time: what its values were like in each run that was published.
+//! Statistics of a numeric column over time, one point per published run.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::model::{NumberStatistics, PastRun, RunId, TaskName};
 
-/// One run's values.
+/// The statistics of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SeriesPoint {
     pub at: DateTime<Utc>,
@@ -15,7 +15,7 @@ pub struct SeriesPoint {
     pub figures: NumberStatistics,
 }
 
-/// The columns that have such figures in any of the runs, the newest run's first.
+/// Columns with statistics in any of the runs; those of the newest run first.
 pub fn columns(runs: &[PastRun]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for figures in published(runs).flat_map(|run| &run.verdict.statistics.numbers) {
@@ -26,7 +26,7 @@ pub fn columns(runs: &[PastRun]) -> Vec<String> {
     names
 }
 
-/// Of one column, oldest first, out of runs that are newest first.
+/// The points of one column, oldest first. `runs` are newest first.
 pub fn series(runs: &[PastRun], column: &str) -> Vec<SeriesPoint> {
     let point = |run: &PastRun| {
         let figures = run.verdict.statistics.numbers.iter().find(|it| it.column == column)?.clone();
@@ -41,19 +41,19 @@ pub fn document(task: &TaskName, column: &str, columns: Vec<String>, series: Vec
     json!({ "task": task, "column": column, "columns": columns, "series": series })
 }
 
-/// What was kept aside was not what the column said.
+/// Quarantined runs do not count.
 fn published(runs: &[PastRun]) -> impl Iterator<Item = &PastRun> {
     runs.iter().filter(|run| run.verdict.outcome.is_published())
 }
 
-/// What there is to choose from, where a column is not among it.
+/// The error for a column without statistics; names those that have some.
 pub fn other_columns(task: &TaskName, runs: &[PastRun], column: &str) -> String {
     let there = columns(runs);
     match there.is_empty() {
         true => format!(
-            "no run of `{task}` has written down what its numbers are like: only columns of type int, number and money have that, from the next run on"
+            "`{task}` has no column statistics yet: columns of type int, number and money get them with the next run"
         ),
-        false => format!("`{task}` has no numbers of a column `{column}`; there are {}", there.join(", ")),
+        false => format!("`{task}` has no statistics of a column `{column}`; it has {}", there.join(", ")),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Records of the same thing but for spelling. The published rows are gone through twice: the first time only hashes are kept, the
-//! second time the records that have company.
+//! Finds records that differ only in spelling, in two passes over the published rows: the first keeps hashes, the
+//! second keeps the records whose hash occurs more than once.
 
 use std::ops::ControlFlow;
 
@@ -12,12 +12,12 @@ use crate::store::{RecordKey, Rows, Store, StoreError};
 
 pub use crate::normalise::duplicates::{DuplicateGroup, MatchKind};
 
-/// How much is looked at.
+/// Limits on memory.
 #[derive(Clone, Copy, Debug)]
 pub struct DuplicateLimits {
-    /// Records that are compared, at 16 bytes each while hashes are gathered.
+    /// Records that are compared, at 16 bytes each in the first pass.
     pub compared: u64,
-    /// Records with company that are kept with their texts.
+    /// Possible duplicates that are kept with their texts.
     pub kept: usize,
 }
 
@@ -25,14 +25,14 @@ pub struct DuplicateLimits {
 pub struct DuplicateRecord {
     pub task: TaskName,
     pub key: RecordKey,
-    /// Its texts under their columns.
+    /// Texts by column.
     pub cells: Map<String, Json>,
 }
 
 pub struct DuplicateReport {
     pub groups: Vec<DuplicateGroup<DuplicateRecord>>,
     pub compared: u64,
-    /// Neither limit was reached.
+    /// Whether no limit was reached.
     pub is_complete: bool,
 }
 
@@ -63,7 +63,7 @@ pub fn find(
     Ok(DuplicateReport { groups: suspects.groups(), compared, is_complete })
 }
 
-/// Every record that has something to compare, until the visitor has enough.
+/// Visits every record with a text to compare until `visit` returns false.
 fn for_each_record(
     config: &Config,
     store: &Store,
@@ -81,7 +81,7 @@ fn for_each_record(
             let columns = compared_columns(rows, &key);
             for (place, row) in rows.table.rows.iter().enumerate() {
                 let texts = columns.iter().filter_map(|&at| row.cells.get(at)?.as_deref());
-                // Where no columns are named, links say nothing of what a record is.
+                // Without chosen columns, links are ignored: they differ between duplicates.
                 let likeness = MatchKey::of(texts.filter(|text| !key.is_empty() || !is_link(text)));
                 goes_on = likeness.is_none_or(|likeness| visit(likeness, task, rows, place));
                 if !goes_on {
@@ -97,7 +97,7 @@ fn for_each_record(
     Ok(())
 }
 
-/// The columns that are named, as far as the task has all of them; or else those of plain text.
+/// The key columns, if the task has all of them; without a key, all columns without a type.
 fn compared_columns(rows: &Rows, key: &[String]) -> Vec<usize> {
     let columns = &rows.table.columns;
     if key.is_empty() {

@@ -1,13 +1,13 @@
-//! SHELL: what a person is shown of tasks, runs and rows, in the terminal and in the browser alike: the same words, the same
-//! numbers.
+//! SHELL: views of tasks, runs and rows that the command line and the dashboard share, so that both show the same words
+//! and numbers.
 
 pub mod column_series;
-pub mod task_status;
-pub mod search_results;
 pub mod duplicates;
+pub mod search_results;
+pub mod task_status;
 pub mod times;
 pub mod trace;
 pub mod values;
 pub mod verdict;
 
-pub use self::task_status::StatusLine;
+pub use task_status::StatusLine;

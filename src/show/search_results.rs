@@ -1,4 +1,4 @@
-//! What a search has found, as a document.
+//! Search results as a JSON document.
 
 use serde_json::{Map, Value as Json, json};
 

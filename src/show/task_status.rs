@@ -1,4 +1,4 @@
-//! One line a task, from the store and, where nobody watches them, from the folders.
+//! The status line of each task, from the database and, without a running daemon, from the task folders.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::store::{Store, StoreError, TaskRow};
 use crate::tasks;
 use crate::tasks::TaskRegistry;
 
-/// How long a daemon may take to say how far its runs are.
+/// How long the daemon may take to report the progress of its runs.
 const PROGRESS_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long it may take to tell what is known of all tasks: then the store is read here.
+/// How long the daemon may take to list all tasks; after that the database is read here.
 const TASKS_TIMEOUT: Duration = Duration::from_millis(500);
-/// An alert that was given up is spoken of for so long.
+/// How long an alert that was given up is reported.
 const UNDELIVERED_WINDOW: TimeDelta = TimeDelta::days(7);
 
-/// A folder with mistakes whose run is so late has no good version that a daemon could run.
+/// A task with mistakes in its folder whose run is later than this has no good version to run.
 const START_TOLERANCE: TimeDelta = TimeDelta::minutes(1);
 
 #[derive(Clone, Debug, Serialize)]
@@ -36,21 +36,21 @@ pub struct StatusLine {
     pub delta: Option<i64>,
     pub similarity: Option<f64>,
     pub last_ok: Option<DateTime<Utc>>,
-    /// Of the last good data, whatever the state.
+    /// Age of the last good rows, whatever the state.
     pub age_s: Option<i64>,
     pub next: Option<DateTime<Utc>>,
     pub fails: u32,
     #[serde(rename = "do")]
     pub advice: String,
     pub problem: Option<String>,
-    /// What there is to say of a run that should have ended long ago.
+    /// A sentence about a run that should have ended long ago.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<String>,
-    /// Known where the folders were looked at.
+    /// Known only where the folders were read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
     pub last_run: Option<PastRun>,
-    /// How far the run under way is.
+    /// Progress of the current run.
     pub progress: Option<Progress>,
     #[serde(skip)]
     pub severity: Severity,
@@ -59,27 +59,27 @@ pub struct StatusLine {
     /// `enabled = false`
     #[serde(skip)]
     pub is_disabled: bool,
-    /// Why there is no next time: the schedule leaves the task alone.
+    /// Why the task is not scheduled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<Hold>,
 }
 
-/// Why the schedule leaves a task alone.
+/// Why a task is not scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hold {
-    /// A person has paused it.
+    /// Paused by a person.
     Paused,
     /// `enabled = false`
     Disabled,
-    /// Its log-in was refused, and nothing is new since.
+    /// The site refused the login, and neither secret nor folder has changed since.
     Login,
-    /// The folder has mistakes, and there is no good version of before.
+    /// The folder has mistakes, and there is no earlier good version.
     Config,
 }
 
 impl Hold {
-    /// As the column NEXT has it.
+    /// The word in the column NEXT.
     pub fn word(self) -> &'static str {
         match self {
             Hold::Paused => "paused",
@@ -88,33 +88,33 @@ impl Hold {
         }
     }
 
-    /// In full, with what ends it.
+    /// A sentence that says how to end the hold.
     pub fn sentence(self, task: &TaskName) -> String {
         match self {
-            Hold::Paused => format!("never while it is paused; pieme resume {task} ends that"),
-            Hold::Disabled => "never: enabled = false in its task.toml".to_owned(),
+            Hold::Paused => format!("paused until `pieme resume {task}`"),
+            Hold::Disabled => "disabled: enabled = false in its task.toml".to_owned(),
             Hold::Login => {
-                format!("held: its log-in was refused; a new secret, an edit or pieme run {task} tries it again")
+                format!("held: its login was refused; change the secret or the folder, or type `pieme run {task}`")
             }
             Hold::Config => {
-                format!("held until the mistakes in its folder are corrected; pieme validate {task} lists them")
+                format!("held until the mistakes in its folder are corrected: see `pieme validate {task}`")
             }
         }
     }
 }
 
-/// What is known of a task, before judgement.
+/// The facts that a task's state is computed from.
 #[derive(Clone, Debug)]
 pub struct TaskFacts {
     pub row: TaskRow,
     pub is_disabled: bool,
-    /// When its run under way has ended at the latest.
+    /// Latest end of the current run.
     pub must_end_by: Option<DateTime<Utc>>,
     pub tags: Option<Vec<String>>,
 }
 
 impl TaskFacts {
-    /// As the store knows it; what only its folder says is looked up where the store leaves it open.
+    /// From a database row; reads the task folder only for what the row leaves open.
     pub fn of(config: &Config, row: TaskRow) -> TaskFacts {
         let must_end_by = must_end_by(&config.tasks, &row);
         TaskFacts { is_disabled: is_disabled(config, &row), must_end_by, row, tags: None }
@@ -122,7 +122,7 @@ impl TaskFacts {
 }
 
 impl StatusLine {
-    /// The same task some time later: what depends on the clock is judged anew.
+    /// The same task at a later time: recomputes what depends on the clock.
     pub fn at(&self, now: DateTime<Utc>) -> StatusLine {
         let state = self.state_at(now);
         StatusLine {
@@ -144,17 +144,17 @@ fn age(last_ok: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Option<i64> {
     last_ok.map(|at| (now - at).num_seconds().max(0))
 }
 
-/// What the store knows of all tasks.
+/// All tasks as stored in the database.
 #[derive(Default)]
 pub struct StoredTasks {
     pub rows: Vec<TaskRow>,
-    /// Alerts that did not arrive, of a week at most where they were given up.
+    /// Alerts that were not delivered; those given up count for a week.
     pub undelivered: u64,
 }
 
 impl StoredTasks {
-    /// A running daemon tells it: to open a SQLite file with the views of 10,000 tasks takes half a second, and it has done so. One
-    /// that is too busy to answer at once is not waited for. None: no daemon ever ran.
+    /// Asks a running daemon, since opening an SQLite file with the views of 10,000 tasks takes half a second. If the
+    /// daemon is too busy to answer at once, reads the database here. None: no daemon has ever run.
     pub fn read(config: &Config, daemon_runs: bool, now: DateTime<Utc>) -> Result<Option<StoredTasks>, StoreError> {
         let undelivered_since = now - UNDELIVERED_WINDOW;
         if daemon_runs && let Some(told) = ask_daemon(config, undelivered_since) {
@@ -177,7 +177,7 @@ fn ask_daemon(config: &Config, undelivered_since: DateTime<Utc>) -> Option<Store
     told
 }
 
-/// All tasks, worst first, and what the daemon waits for. Without rows of the store only their folders are known.
+/// All tasks, worst first, and what the daemon waits for. Without database rows only the folders are known.
 pub fn all(
     config: &Config,
     mut rows: Vec<TaskRow>,
@@ -203,14 +203,14 @@ pub fn all(
     (lines, waits_for)
 }
 
-/// Why a daemon that is running runs nothing: its store is not there.
+/// Why a running daemon runs no tasks: its database cannot be reached.
 pub fn daemon_waits_for(config: &Config) -> Option<String> {
     progress(config).1
 }
 
-/// Tasks whose log-in was refused, and which a running daemon does not try again.
+/// Marks tasks whose login was refused and which a running daemon does not retry.
 pub fn mark_login_holds(config: &Config, lines: &mut [StatusLine]) {
-    // It is made anew by each daemon.
+    // Each daemon creates its socket at the start, so the socket's time is the daemon's start.
     let Ok(started_at) = config.socket.symlink_metadata().and_then(|meta| meta.modified()) else { return };
     for line in lines.iter_mut().filter(|line| line.state == State::Login && line.hold.is_none()) {
         let folder = tasks::read(&config.tasks.join(line.task.as_str()));
@@ -226,7 +226,7 @@ pub fn worst_first(lines: &mut [StatusLine]) {
     lines.sort_by(|a, b| (a.state, &a.task).cmp(&(b.state, &b.task)));
 }
 
-/// With nobody watching tasks/, its truth is in the folders. One that came back has its rows still.
+/// Without a running daemon the folders decide which tasks exist. A folder that came back has its rows again.
 fn merge_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskName, TaskFacts>) {
     let mut shelf = TaskRegistry::new(config.tasks.clone());
     shelf.rescan();
@@ -250,13 +250,13 @@ fn merge_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskName
     }
 }
 
-/// The store does not know which tasks are switched off in their folders; those have no next time.
+/// The database does not store `enabled = false`: reads the folder of a task that has no next run.
 fn is_disabled(config: &Config, row: &TaskRow) -> bool {
     let may_be = row.next_due.is_none() && !row.paused && row.running_since.is_none();
     may_be && tasks::read_task(&config.tasks.join(row.name.as_str())).is_ok_and(|task| !task.enabled)
 }
 
-/// Of the runs under way, as the daemon tells it; nothing where it is too busy to.
+/// Progress of the running tasks, from the daemon; empty if it is too busy to answer.
 fn progress(config: &Config) -> (BTreeMap<TaskName, Progress>, Option<String>) {
     let (mut going, mut waits) = (BTreeMap::new(), None);
     let hear = |reply| {
@@ -265,12 +265,12 @@ fn progress(config: &Config) -> (BTreeMap<TaskName, Progress>, Option<String>) {
             waits = waits_for;
         }
     };
-    // The table is the store's; this is a courtesy that nobody waits for long.
+    // Progress is optional: the table comes from the database.
     let _ = control::call_blocking(&config.socket, &ControlRequest::Progress, PROGRESS_TIMEOUT, hear);
     (going, waits)
 }
 
-/// How a task stands.
+/// Computes the status line of a task.
 pub fn status_line(known: TaskFacts, daemon_runs: bool, now: DateTime<Utc>) -> StatusLine {
     let TaskFacts { row, is_disabled, must_end_by, tags } = known;
     let standing = TaskSnapshot {

@@ -1,4 +1,4 @@
-//! Times as a glance wants them.
+//! Formats durations in short form.
 
 use chrono::TimeDelta;
 
@@ -10,7 +10,7 @@ pub fn ahead(time: TimeDelta) -> String {
     if time < TimeDelta::seconds(1) { "now".to_owned() } else { format!("in {}", short(time)) }
 }
 
-/// One unit is enough: `45s`, `12m`, `5h`, `3d`.
+/// One unit: `45s`, `12m`, `5h`, `3d`.
 pub fn short(time: TimeDelta) -> String {
     let seconds = time.num_seconds().abs();
     match seconds {

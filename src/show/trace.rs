@@ -1,11 +1,11 @@
-//! The trace of a run with the time of each line, so that waits can be seen.
+//! The trace of a run with the time of each line since the start, so that waits can be seen.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use crate::model::TraceLine;
 
-/// A line, and how long after the start of its run it was written.
+/// A trace line with its time since the start of the run.
 #[derive(Serialize)]
 pub struct TimedLine {
     #[serde(flatten)]
@@ -17,7 +17,7 @@ pub fn timed(lines: Vec<TraceLine>, start: DateTime<Utc>) -> Vec<TimedLine> {
     lines.into_iter().map(|line| TimedLine { since_start_ms: since_ms(start, line.at), line }).collect()
 }
 
-/// Nothing where the clock was set back in between.
+/// Zero where the clock was set back.
 fn since_ms(start: DateTime<Utc>, at: DateTime<Utc>) -> u64 {
     u64::try_from((at - start).num_milliseconds()).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What the texts of typed columns mean, as a person or a program reads it.
+//! Typed values of rows: as JSON, as cells for a terminal, and the reasons why a text has no value.
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
@@ -7,7 +7,7 @@ use crate::model::{ColumnType, Facet, TaskName, ValueColumn};
 use crate::normalise::{self, Hints};
 use crate::store::Rows;
 
-/// Rows as a document: the records as found, and what they mean where columns have types.
+/// Rows as a JSON document: the records as found, and typed values where columns have types.
 pub fn document(task: &TaskName, rows: &Rows) -> Json {
     let mut document = json!({
         "task": task,
@@ -30,7 +30,7 @@ fn types(rows: &Rows) -> Json {
     Json::Object(main.map(entry).collect())
 }
 
-/// Of each record: the values of its typed columns. Null where the text has none; money is an object.
+/// The values of the typed columns of each record. Null where the text has no value; money is an object.
 fn values(rows: &Rows) -> Json {
     rows.cells.iter().map(|cells| Json::Object(record(rows, cells))).collect()
 }
@@ -55,9 +55,9 @@ pub fn unparsed(rows: &Rows) -> Vec<UnparsedText<'_>> {
         for &(at, column) in &main {
             let text = row.cells[column.of].as_deref().filter(|text| !text.trim().is_empty());
             let Some(text) = text.filter(|_| cells[at].is_null()) else { continue };
-            // The page's own language and address are not here any more: read without them, it may have a value.
+            // The language and address of the page are not stored. Without them the text may parse after all.
             let why = normalise::read(column.kind, text, &hints).err();
-            let why = why.map_or("on its page it has none".to_owned(), |why| why.to_string());
+            let why = why.map_or("it had no value on its page".to_owned(), |why| why.to_string());
             found.push(UnparsedText { record, column: &rows.table.columns[column.of], text, why });
         }
     }
@@ -70,11 +70,11 @@ pub struct UnparsedReason<'r> {
     pub column: &'r str,
     pub why: String,
     pub texts: usize,
-    /// The first of them.
+    /// The first such text.
     pub first: &'r str,
 }
 
-/// The reasons of all of them, in the order in which they are met.
+/// All reasons, in the order of their first occurrence.
 pub fn reasons(rows: &Rows) -> Vec<UnparsedReason<'_>> {
     let mut reasons: Vec<UnparsedReason<'_>> = Vec::new();
     for UnparsedText { column, text, why, .. } in unparsed(rows) {
@@ -87,7 +87,7 @@ pub fn reasons(rows: &Rows) -> Vec<UnparsedReason<'_>> {
 }
 
 impl UnparsedReason<'_> {
-    /// In a line, for a person.
+    /// One line for a person.
     pub fn line(&self) -> String {
         let UnparsedReason { column, why, texts, first } = self;
         let more = if *texts > 1 { format!(" ({texts} texts)") } else { String::new() };
@@ -125,7 +125,7 @@ fn cell<'r>(rows: &Rows, cells: &'r [Json], of: usize, facet: Facet) -> &'r Json
     at.and_then(|at| cells.get(at)).unwrap_or(&Json::Null)
 }
 
-/// A row with values for texts, where a column has a type; a text without a value has a question mark before it.
+/// A row with typed values instead of texts; `?` marks a text without a value.
 pub fn display_cells(rows: &Rows, row: usize) -> Vec<String> {
     let (Some(texts), cells) = (rows.table.rows.get(row), rows.cells.get(row)) else { return Vec::new() };
     let plain = |cell: &Json| cell.as_str().map_or_else(|| cell.to_string(), str::to_owned);

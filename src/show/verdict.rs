@@ -1,14 +1,14 @@
-//! The numbers behind a run's verdict, beside the runs before it.
+//! The numbers behind a run's verdict, compared with the runs before it.
 
 use crate::judge::{self, VerdictExplanation};
 use crate::model::{PastRun, TaskName};
 use crate::store::{Store, StoreError};
 use crate::tasks::TaskFolder;
 
-/// Runs that are looked through for the good ones before: all that are kept by default.
+/// Runs that are read for comparison: all that are kept by default.
 pub const MAX_PAST_RUNS: u32 = 1_000;
 
-/// Accounts for a run's verdict by what the task expects now.
+/// Explains a run's verdict by the task's current expectations.
 pub fn account(store: &Store, folder: &TaskFolder, run: &PastRun) -> Result<VerdictExplanation, StoreError> {
     let past = store.past_verdicts(&folder.name, MAX_PAST_RUNS)?;
     let before: Vec<PastRun> =
@@ -16,7 +16,7 @@ pub fn account(store: &Store, folder: &TaskFolder, run: &PastRun) -> Result<Verd
     Ok(judge::explain(&folder.task.expect, &folder.task.columns, &run.verdict, &before))
 }
 
-/// The runs whose ids begin so.
+/// The runs whose ids start with `id`.
 pub fn runs_by_id_prefix(store: &Store, name: &TaskName, id: &str) -> Result<Vec<PastRun>, StoreError> {
     let past = store.past_verdicts(name, MAX_PAST_RUNS)?;
     Ok(past.into_iter().filter(|run| run.run.to_string().starts_with(id)).collect())

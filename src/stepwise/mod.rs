@@ -1,4 +1,4 @@
-//! SHELL: a walk that is looked at step by step, in the terminal by this very process, in the browser by a sealed one.
+//! SHELL: executes a robot step by step. `pieme step` uses it in its own process, the dashboard in a sandboxed child.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,12 +10,12 @@ use crate::page::Tree;
 use crate::page::tree::collapse;
 use crate::robot::{Stepper, WalkError};
 
-pub use self::progress::{StepObserver, StepProgress};
+pub use progress::{StepObserver, StepProgress};
 
-/// Of a page's text, enough to know it by.
+/// Length of the excerpt of a page's text.
 const EXCERPT_CHARS: usize = 400;
 
-/// Headers that say something about why a page is as it is.
+/// Response headers that help to explain a page.
 const DIAGNOSTIC_HEADERS: &[&str] = &[
     "content-type",
     "content-language",
@@ -30,13 +30,13 @@ const DIAGNOSTIC_HEADERS: &[&str] = &[
     "cf-mitigated",
 ];
 
-/// The walk as it is looked at.
+/// A robot with its progress and the state before each step.
 pub struct SteppedWalk<'a> {
     pub stepper: Stepper<'a>,
     pub progress: Rc<RefCell<StepProgress>>,
-    /// What had been seen before each step, to go back to.
+    /// The progress before each step, for going back.
     past_progress: Vec<StepProgress>,
-    /// How the last step ended, if it failed.
+    /// The error of the last step.
     pub error: Option<WalkError>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> SteppedWalk<'a> {
         SteppedWalk { stepper, progress: seen, past_progress: Vec::new(), error: None }
     }
 
-    /// Does the next step; false when there is none or it failed.
+    /// Executes the next step; returns false if there is none or it failed.
     pub async fn advance(&mut self) -> bool {
         let before = self.stepper.steps_done();
         if before == self.stepper.steps().len() {
@@ -68,16 +68,18 @@ impl<'a> SteppedWalk<'a> {
         went
     }
 
-    /// What a step did, and where it leads.
+    /// A step as JSON: its trace, variables, rows and page.
     pub fn step_json(&self, index: usize) -> Value {
         let watch = self.progress.borrow();
         let page = self.stepper.page().zip(self.stepper.tree()).map(|(page, tree)| {
             let headers: Map<String, Value> =
                 diagnostic_headers(&page).map(|(name, value)| (name.to_owned(), json!(value))).collect();
             json!({
-                "url": page.meta.url, "status": page.meta.status, "bytes": page.body.len(), "elapsed_ms": page.meta.elapsed_ms,
-                "headers": headers, "title": self.stepper.redact(&title(tree)), "text": self.excerpt(tree),
-                "rows": watch.match_page(tree).map(|(rows, _)| rows), "similarity": watch.match_page(tree).map(|(_, similarity)| similarity),
+                "url": page.meta.url, "status": page.meta.status, "bytes": page.body.len(),
+                "elapsed_ms": page.meta.elapsed_ms, "headers": headers,
+                "title": self.stepper.redact(&title(tree)), "text": self.excerpt(tree),
+                "rows": watch.match_page(tree).map(|(rows, _)| rows),
+                "similarity": watch.match_page(tree).map(|(_, similarity)| similarity),
             })
         });
         let set: Map<String, Value> = self.changes().into_iter().map(|(name, _, after)| (name, json!(after))).collect();
@@ -89,14 +91,18 @@ impl<'a> SteppedWalk<'a> {
         })
     }
 
-    /// The lines of a step, each with the milliseconds since the step began.
+    /// The trace of a step, each line with the milliseconds since the step began.
     fn trace_json(&self, lines: &[TraceLine]) -> Vec<Value> {
         let since_ms = |line: &TraceLine| (line.at - self.stepper.step_started_at()).num_milliseconds().max(0);
-        let timed = |line: &TraceLine| json!({ "at": line.at, "since_step_ms": since_ms(line), "step": line.step, "verb": line.verb, "text": line.text });
+        let timed = |line: &TraceLine| {
+            json!({
+                "at": line.at, "since_step_ms": since_ms(line), "step": line.step, "verb": line.verb, "text": line.text,
+            })
+        };
         lines.iter().map(timed).collect()
     }
 
-    /// Variables that the step has set: before and after.
+    /// Variables that the step has set: name, value before, value after.
     pub fn changes(&self) -> Vec<(String, Option<String>, String)> {
         let watch = self.progress.borrow();
         let now = self.stepper.variables().into_iter();

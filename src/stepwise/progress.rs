@@ -1,4 +1,4 @@
-//! What a walk finds while it is stepped through: trace, rows, links. Publishes nothing.
+//! Collects trace, rows and links while a robot is executed step by step. Publishes nothing.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -14,16 +14,16 @@ use crate::model::{Column, Page, Row, Table, TraceLine};
 use crate::page::Tree;
 use crate::robot::{Observer, RecordLink};
 
-/// What was seen so far. Cloned before each step, so that one can go back.
+/// The progress so far. Cloned before each step, so that a step can be undone.
 #[derive(Clone)]
 pub struct StepProgress {
     template: Option<Rc<Template>>,
     shape: Rc<ColumnTransform>,
-    /// Of the step that is being done.
+    /// Trace of the current step.
     pub trace: Vec<TraceLine>,
-    /// As they were before the step.
+    /// Variables before the current step.
     pub variables: BTreeMap<String, String>,
-    /// New rows of this step, and of all so far.
+    /// New rows of the current step, and all rows so far.
     pub new_rows: usize,
     pub rows: usize,
     pub pages: usize,
@@ -36,7 +36,7 @@ pub struct StepProgress {
 }
 
 impl StepProgress {
-    /// `template` is the task's, as JSON text; absent where none was learned yet.
+    /// `template` is the task's template as JSON; none if it has none yet.
     pub fn new(template: Option<&str>, columns: &[Column]) -> Result<StepProgress, String> {
         let template = template.map(Template::from_json).transpose().map_err(|error| error.to_string())?;
         Ok(StepProgress {
@@ -64,7 +64,7 @@ impl StepProgress {
         self.template.is_some()
     }
 
-    /// What the template finds on a page: rows and likeness. Without a template, what would be learned there.
+    /// Rows and similarity that the template finds on a page; none without a template.
     pub fn match_page(&self, tree: &Tree) -> Option<(usize, f64)> {
         let found = extract::records(self.template.as_ref()?, tree);
         Some((found.table.rows.len(), found.similarity))
@@ -82,7 +82,7 @@ impl StepProgress {
     }
 }
 
-/// Tells the walk that somebody watches.
+/// The robot's observer that fills [`StepProgress`].
 pub struct StepObserver(pub Rc<RefCell<StepProgress>>);
 
 impl Observer for StepObserver {

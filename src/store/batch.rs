@@ -1,5 +1,5 @@
-//! Rows of a run that is going, in memory, until there are so many that they are written: most runs bring a page or two, and
-//! most of those say what is published already, so that they are never written at all.
+//! Row buffer of a running run. Rows stay in memory until there are enough of them for a write. Most runs bring a page
+//! or two that equal the published rows, so most runs never write a row.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,29 +9,29 @@ use super::digest::{self, Digest, KeyHash};
 use super::names::{self, ColumnName};
 use crate::model::{Row, ValueColumn};
 
-/// Rows that are written at a time. Measured on SQLite with 500,000 rows of 569 bytes: the fastest way that keeps readers
-/// and the log in peace.
+/// Rows per write. Measured on SQLite with 500,000 rows of 569 bytes: the fastest size that neither holds up readers
+/// nor lets the log grow.
 pub(super) const MAX_BUFFERED_ROWS: usize = 20_000;
 
 /// A run never holds more than this in memory, whatever its rows are like.
 const MAX_BUFFERED_BYTES: usize = 8 << 20;
 
-/// The rows of one run: what all of them come to, and those that are not written yet.
+/// The rows of one run: totals over all of them, and those that are not written yet.
 #[derive(Default)]
 pub(super) struct Batch {
     pub columns: Vec<ColumnName>,
-    /// All that came, written or not.
+    /// All rows that came, written or not.
     pub rows: i64,
     pub digest: Digest,
     /// The columns that identify a record, as they are stored.
     pub key: Vec<String>,
-    /// Not written yet; their texts and cells stand one after the other, so that a row costs no allocation.
+    /// Rows that are not written yet. Their texts and cells are stored contiguously, so that a row costs no allocation.
     pending: Vec<BufferedRow>,
     text: String,
     cells: Vec<Option<Range<usize>>>,
 }
 
-/// A row that waits.
+/// A row that is not written yet.
 pub(super) struct BufferedRow {
     pub key: KeyHash,
     /// The first half of its digest.
@@ -39,19 +39,19 @@ pub(super) struct BufferedRow {
     /// In milliseconds.
     pub seen: i64,
     pub page: u32,
-    /// Where its cells stand, in the order of the run's columns, up to the last that was known when it came.
+    /// Range of its cells, in the order of the run's columns, up to the last column that was known when it came.
     cells: Range<usize>,
 }
 
-/// Where the cells of some rows go.
+/// Maps the columns of incoming rows to the columns of the batch.
 pub(super) struct BatchColumns {
     columns: Vec<usize>,
-    /// Which cells identify a record; none where the whole record does.
+    /// Indices of the key columns; empty where the whole record is the key.
     key: Vec<usize>,
 }
 
 impl Batch {
-    /// Finds the places of rows with these columns; new columns are added.
+    /// Maps columns to their indices in the batch; new columns are added.
     pub fn map_columns(
         &mut self,
         (columns, values): (&[String], &[ValueColumn]),
@@ -81,7 +81,7 @@ impl Batch {
             let text = self.cells[first + place].clone()?;
             Some((self.columns[place].stored.as_str(), &self.text[text]))
         };
-        // Values follow from the texts, and some from the clock too: what is the same is what the page says.
+        // Values follow from the texts, and some also from the clock: only the texts decide whether rows are the same.
         let texts = (0..self.columns.len()).filter(|&place| self.columns[place].is_text());
         let record = digest::record_digest(texts.filter_map(named));
         let keyed = || places.key.iter().filter_map(|&index| places.columns.get(index)).filter_map(|&it| named(it));
@@ -92,7 +92,7 @@ impl Batch {
         self.pending.push(BufferedRow { key: key.to_be_bytes(), digest, seen, page: row.page, cells });
     }
 
-    /// So much waits that it should be written.
+    /// Whether enough rows are buffered for a write.
     pub fn is_full(&self) -> bool {
         let bytes = self.text.len() + self.cells.len() * size_of::<Option<Range<usize>>>();
         self.pending.len() >= MAX_BUFFERED_ROWS || bytes >= MAX_BUFFERED_BYTES
@@ -102,26 +102,26 @@ impl Batch {
         &self.pending
     }
 
-    /// The cells of a record that waits, one for each column.
+    /// The cells of a buffered record, one for each column.
     pub fn cells(&self, record: &BufferedRow) -> impl Iterator<Item = Option<&str>> {
         let cells = &self.cells[record.cells.clone()];
         (0..self.columns.len()).map(|index| cells.get(index).cloned().flatten().map(|text| &self.text[text]))
     }
 
-    /// What waited was written.
+    /// Empties the buffer after a write.
     pub fn clear_pending(&mut self) {
         self.pending.clear();
         self.text.clear();
         self.cells.clear();
     }
 
-    /// The columns as they stand in the database.
+    /// The columns as they are stored.
     pub fn columns_json(&self) -> Result<String, StoreError> {
         serde_json::to_string(&self.columns).map_err(StoreError::invalid_value)
     }
 }
 
-/// A text as both databases take it: PostgreSQL has no NUL character, and sqlite3 shows nothing behind one.
+/// A text that both databases accept: PostgreSQL has no NUL character, and sqlite3 shows nothing after one.
 pub(super) fn storable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
 }

@@ -1,4 +1,4 @@
-//! Two generations side by side. Both come sorted by what tells their records apart, and one pass over both says which were
+//! Compares two generations with a merge join. Both are sorted by key; one pass over both finds the records that were
 //! added, changed and removed.
 
 use std::cmp::Ordering;
@@ -11,36 +11,36 @@ use super::digest;
 use super::history::{ChangeKind, UnlistedReason};
 use crate::model::ChangeCounts;
 
-/// So many records are listed whatever share of the table they are: the prices of a whole shop may change every day.
+/// This many records are listed whatever share of the table they are: the prices of a whole shop may change every day.
 const ALWAYS_LISTED: u64 = 10_000;
 
 /// More are never listed: 100,000 records with one changed cell each came to 21 MB of history.
 const MAX_LISTED: u64 = 100_000;
 
-/// A record, as far as comparing needs it.
+/// The part of a record that the comparison needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RowFingerprint {
     pub key: u128,
-    /// Where it stands in its table.
+    /// Its row number in the table.
     pub row: i64,
-    /// Of what is compared.
+    /// Hash of the compared cells.
     pub digest: u64,
 }
 
-/// What two generations can be compared by.
+/// By which columns two generations are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ComparisonBasis {
-    /// The columns of texts that both have.
+    /// The text columns that both have.
     common_columns: Vec<String>,
-    /// Columns or key are others than before: keys are computed anew from these columns, for both.
+    /// Set where columns or key have changed: the keys of both generations are then computed from these columns.
     new_key_columns: Option<Vec<String>>,
 }
 
-/// The columns of texts of a generation, and those of them that identify a record; unknown of older ones.
+/// The text columns of a generation, and its key columns; the key of a generation of an older version is unknown.
 pub(super) type RowShape = (Vec<String>, Option<Vec<String>>);
 
 impl ComparisonBasis {
-    /// None where the columns that tell records apart are not in both.
+    /// None where a key column is missing in one of the two.
     pub fn of((old, old_key): &RowShape, (new, new_key): &RowShape) -> Option<ComparisonBasis> {
         let is_same = old == new && old_key == new_key;
         let common: Vec<String> = new.iter().filter(|column| old.contains(column)).cloned().collect();
@@ -49,7 +49,7 @@ impl ComparisonBasis {
         is_possible.then(|| ComparisonBasis { common_columns: common, new_key_columns: (!is_same).then_some(key) })
     }
 
-    /// What was written down beside the rows holds for both.
+    /// Whether the keys stored beside the rows are valid for both generations.
     pub fn uses_stored_keys(&self) -> bool {
         self.new_key_columns.is_none()
     }
@@ -58,7 +58,7 @@ impl ComparisonBasis {
         self.uses_stored_keys() || self.common_columns.iter().any(|it| it == column)
     }
 
-    /// Of a record, from its cells in the columns that are compared.
+    /// Fingerprint of a record, from its cells in the compared columns.
     pub fn fingerprint(&self, row: i64, written_key: u128, cells: &[(&str, &str)]) -> RowFingerprint {
         let record = digest::record_digest(cells.iter().copied());
         let key = match &self.new_key_columns {
@@ -72,7 +72,7 @@ impl ComparisonBasis {
     }
 }
 
-/// A record that is not as it was: where it stands in the new table, or in the old one if it was removed, and where it stood.
+/// A record that differs: its row in the new table (in the old one if it was removed), and its row in the old table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Difference {
     pub kind: ChangeKind,
@@ -81,16 +81,16 @@ pub(super) struct Difference {
     pub key: u128,
 }
 
-/// What two generations do not have in common.
+/// The differences of two generations.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
     pub counts: ChangeCounts,
-    /// As many as may be listed.
+    /// The differences, as many as may be listed.
     listable: Vec<Difference>,
 }
 
 impl Differences {
-    /// Takes in two generations, or parts of them with the same range of keys; both sorted.
+    /// Compares two generations, or the parts of both with the same range of keys; both sorted.
     pub fn merge_join(
         &mut self,
         before: impl Iterator<Item = Result<RowFingerprint, StoreError>>,
@@ -115,8 +115,8 @@ impl Differences {
         }
     }
 
-    /// The rows of one key, before and after. Where several share it, equal rows cancel out, wherever they stand, and
-    /// the rest are paired by their order: each row that is not as it was counts once and is listed once.
+    /// Compares the rows of one key. Where several rows share it, equal rows cancel out regardless of order, and the
+    /// rest are paired in order: each differing row is counted once and listed once.
     fn diff_key_group(&mut self, old: &mut Vec<RowFingerprint>, new: &mut Vec<RowFingerprint>) {
         if old.len() > 1 || new.len() > 1 {
             cancel_equal_rows(old, new);
@@ -150,7 +150,8 @@ impl Differences {
         }
     }
 
-    /// What is listed, each kind in the order of its table, or why nothing is. `rows` has the larger of the two.
+    /// The listed differences, each kind in the order of its table, or why nothing is listed. `rows` is the row count
+    /// of the larger generation.
     pub fn listed(&mut self, rows: u64) -> Result<Vec<Difference>, UnlistedReason> {
         let all = self.counts.total();
         if all > ALWAYS_LISTED && (all > MAX_LISTED || all > rows / 2) {
@@ -175,7 +176,7 @@ where
     Ok(())
 }
 
-/// Takes out what both have, as often as both have it. The order stays.
+/// Removes the rows that both have, as often as both have them. The order stays.
 fn cancel_equal_rows(old: &mut Vec<RowFingerprint>, new: &mut Vec<RowFingerprint>) {
     let mut both: HashMap<u64, (usize, usize)> = HashMap::new();
     old.iter().for_each(|mark| both.entry(mark.digest).or_default().0 += 1);

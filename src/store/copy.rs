@@ -1,11 +1,11 @@
-//! One store copied into another, whichever databases they are: what was kept is given part by part, all of one moment, and
-//! taken into a new store that nobody can open before it is whole.
+//! Copies one store into another, whichever databases they are. The source is read part by part as one snapshot; the
+//! target cannot be opened before it is complete.
 //!
-//! The source is only read. What follows from the rest is not copied but made anew: the index of words, keys in blocks, and
-//! who among the daemons has which task.
+//! The source is only read. Derived data is rebuilt instead of copied: the full-text index, the key blocks, and which
+//! daemon owns which task.
 
-mod checksum;
 mod buffer;
+mod checksum;
 mod tables;
 
 use chrono::{DateTime, Utc};
@@ -19,23 +19,23 @@ use super::sqlite;
 use super::{Store, StoreError};
 use crate::model::{StoreAddress, TaskName};
 
-pub(super) use self::buffer::{send_entries, send_generation};
-use self::checksum::GenerationChecksum;
+pub(super) use buffer::{send_entries, send_generation};
+use checksum::GenerationChecksum;
 pub use tables::{CopiedTable, Datum, DatumKind};
 pub(super) use tables::{FOLDER_TABLES, TABLES_AFTER_ROWS, TABLES_BEFORE_ROWS};
 
-/// What is copied, in this order: tasks and runs; each set of rows, from its beginning to its end; what else is kept of them.
+/// The parts of a copy, in this order: tasks and runs; each generation from its begin to its end; then the tables that
+/// refer to them.
 pub enum CopyPart<'a> {
-    /// Rows of one of our own tables.
+    /// Rows of one of pieme's own tables.
     Entries(&'static CopiedTable, &'a [Vec<Datum>]),
-    /// A set of rows begins.
     GenerationBegin(&'a CopiedGeneration),
     Rows(&'a CopiedGeneration, &'a [CopiedRow]),
-    /// All records of the set were given.
+    /// Follows the last record of a generation.
     GenerationEnd(&'a CopiedGeneration),
 }
 
-/// The rows of one good run, or of one that was kept aside.
+/// A generation: the rows of one good run, or of a quarantined one.
 pub struct CopiedGeneration {
     pub(super) generation: Generation,
     pub(super) task: TaskName,
@@ -44,7 +44,7 @@ pub struct CopiedGeneration {
     pub(super) last_seen: DateTime<Utc>,
 }
 
-/// A row as it is stored: numbers are their digits.
+/// A row as it is stored; numbers are decimal digits.
 pub struct CopiedRow {
     pub(super) key: Vec<u8>,
     /// In milliseconds.
@@ -54,7 +54,7 @@ pub struct CopiedRow {
 }
 
 impl CopiedRow {
-    /// Of the texts as found; values follow from them.
+    /// Digest of the texts as found; values follow from them.
     pub(super) fn digest(&self, columns: &[ColumnName]) -> u128 {
         let texts = columns.iter().zip(&self.cells).filter(|(column, _)| column.is_text());
         digest::record_digest(texts.filter_map(|(column, cell)| Some((column.stored.as_str(), cell.as_deref()?))))
@@ -66,7 +66,7 @@ impl CopiedRow {
 }
 
 impl CopiedGeneration {
-    /// Whether anybody will ask for records of it by their keys.
+    /// Whether records of this generation are looked up by key.
     pub(super) fn needs_key_lookup(&self) -> bool {
         self.state == "published"
     }
@@ -74,21 +74,22 @@ impl CopiedGeneration {
 
 /// A store that can be copied.
 pub trait Exporter {
-    /// The daemons that are at work on it: under their hands it changes.
+    /// The daemons that use this store; while they work it may change.
     fn active_daemons(&self) -> Result<Vec<String>, StoreError>;
 
-    /// Everything that is kept, all of one moment.
+    /// Sends everything that is kept, as one snapshot.
     fn export(&self, take: PartSink<'_>) -> Result<(), StoreError>;
 }
 
-/// Takes one part after the other.
+/// Receives one part after the other.
 pub type PartSink<'t> = &'t mut dyn FnMut(CopyPart<'_>) -> Result<(), StoreError>;
 
-/// A store in the making. Until it is finished nobody can open it; one that was cut short is begun anew.
+/// A store under construction. It cannot be opened before it is finished; an interrupted copy starts again from the
+/// beginning.
 pub(super) trait CopyTarget {
     fn import_part(&mut self, part: CopyPart<'_>) -> Result<(), StoreError>;
 
-    /// Looks through what was taken; from then on it is a store.
+    /// Verifies the copy; from then on it is a store.
     fn finish(self: Box<Self>) -> Result<(), StoreError>;
 }
 
@@ -97,7 +98,7 @@ pub(super) trait CopyTarget {
 pub struct CopyCounts {
     pub tasks: u64,
     pub runs: u64,
-    /// Published, those before them, and those kept aside.
+    /// Published, previous and quarantined generations.
     pub sets: u64,
     pub rows: u64,
     pub pages: u64,
@@ -123,7 +124,7 @@ impl CopyCounts {
     }
 }
 
-/// Copies a store into a new one at another address; `watch` hears how far it is.
+/// Copies a store into a new one at another address; `watch` is called with the progress.
 pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&CopyCounts)) -> Result<CopyCounts, StoreError> {
     refuse_if_daemons_active(from)?;
     let mut target: Box<dyn CopyTarget> = match to {
@@ -137,13 +138,13 @@ pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&CopyCounts))
         sum.check(&part)?;
         target.import_part(part)
     })?;
-    // What somebody did meanwhile would be missing.
+    // Changes that were made during the copy would be missing.
     refuse_if_daemons_active(from)?;
     target.finish()?;
     Ok(copied)
 }
 
-/// Refuses a store that changes under somebody's hands.
+/// Refuses a store that active daemons may change.
 pub fn refuse_if_daemons_active(from: &Store) -> Result<(), StoreError> {
     let daemons = from.active_daemons()?;
     if daemons.is_empty() { Ok(()) } else { Err(StoreError::DaemonsActive(daemons)) }

@@ -1,21 +1,21 @@
-//! Hashes of records: what identifies one from run to run, and whether two generations say the same. They stand in the
-//! database, so they never change: SipHash-1-3 of 128 bits with zero keys.
+//! Hashes of records: the key hash identifies a record from run to run, the digest tells whether two generations are
+//! equal. Both are stored, so the algorithm never changes: SipHash-1-3 of 128 bits with zero keys.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;
 
 use super::StoreError;
 
-/// What tells a record from run to run: the hash of the cells that identify it.
+/// Hash of the cells that identify a record from run to run.
 pub(super) type KeyHash = [u8; 16];
 
-/// Of one record, from the cells that are there, under their names. Columns without a value leave no mark, so that a
-/// column which only a later page has does not change the records before it.
+/// Digest of one record, from its non-empty cells under their column names. Empty cells do not count, so that a column
+/// which only a later page has does not change the records before it.
 pub(super) fn record_digest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>) -> u128 {
     let mut hasher = SipHasher13::new();
     for (name, text) in cells {
         hasher.write(name.as_bytes());
-        // Neither byte occurs in UTF-8, so no two different records look alike.
+        // Neither byte occurs in UTF-8, so two different records never have the same encoding.
         hasher.write(&[0xff]);
         hasher.write(text.as_bytes());
         hasher.write(&[0xfe]);
@@ -23,12 +23,12 @@ pub(super) fn record_digest<'a>(cells: impl Iterator<Item = (&'a str, &'a str)>)
     hasher.finish128().as_u128()
 }
 
-/// Enough of a record's digest to tell whether it has changed.
+/// Half of a record's digest, enough to tell whether it has changed.
 pub(super) fn first_half(record: u128) -> u64 {
     (record >> 64) as u64
 }
 
-/// Of a whole generation: the sum over its records, so that the order in which a site lists them does not matter.
+/// Digest of a generation: the sum over its records, so it does not depend on the order in which a site lists them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Digest(u128);
 
@@ -42,7 +42,7 @@ impl Digest {
     }
 
     pub fn from_bytes(bytes: &[u8]) -> Result<Digest, StoreError> {
-        let bytes = bytes.try_into().map_err(|_| StoreError::InvalidValue("a digest has 16 bytes".to_owned()))?;
+        let bytes = bytes.try_into().map_err(|_| StoreError::InvalidValue("a digest without 16 bytes".to_owned()))?;
         Ok(Digest(u128::from_be_bytes(bytes)))
     }
 }

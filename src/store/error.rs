@@ -1,4 +1,4 @@
-//! What can go wrong with the database, each with a sentence for the person who has to do something about it.
+//! Errors of the store, each with a sentence that says what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,22 +7,23 @@ use rusqlite::ErrorCode;
 
 use crate::model::{PostgresAddress, RunId, StoreAddress};
 
-/// What the database's driver says; which one it is matters to nobody.
+/// The error of a database driver, boxed so that callers do not depend on the driver.
 pub type DriverError = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("there is no database at {0} yet; the daemon makes it when it first starts")]
+    #[error("there is no database at {0} yet; the daemon creates it at its first start")]
     Missing(StoreAddress),
-    #[error("{} is empty, which a database never is: put a backup in its place, or delete it to start anew", .0.display())]
+    #[error("{} is empty, so it is not a database: restore a backup, or delete the file to start over", .0.display())]
     Empty(PathBuf),
     #[error(
-        "{} is gone but its write-ahead log is still there: put both back, or delete the log to start anew", .0.display()
+        "{} is missing, but its write-ahead log is still there: restore both, or delete the log to start over",
+        .0.display()
     )]
     OrphanedLog(PathBuf),
     #[error(
-        "{} was removed or replaced while it was in use, and nothing more is written: put the same file back, or stop \
-         whoever uses it (`systemctl stop pieme-daemon`) before you put another in its place", .0.display()
+        "{} was removed or replaced while in use, and nothing more is written: put the same file back, or stop \
+         the daemon (`systemctl stop pieme-daemon`) before you put another file in its place", .0.display()
     )]
     FileReplaced(PathBuf),
     #[error("{0} is not a database of pieme; nothing was written to it")]
@@ -30,56 +31,62 @@ pub enum StoreError {
     #[error("{at} was written by a newer pieme (format {found}, this one knows {known}): install that version")]
     NewerFormat { at: StoreAddress, found: i64, known: i64 },
     #[error(
-        "the database is damaged ({0}); nothing was changed. Put a backup in its place, or save it with sqlite3's .recover"
+        "the database is damaged ({0}); nothing was changed. Restore a backup, or recover the data with \
+         sqlite3's .recover"
     )]
     Damaged(String),
-    #[error("the disk is full; the rows published before are as they were")]
+    #[error("the disk is full; the published rows are unchanged")]
     DiskFull(#[source] DriverError),
     #[error("another process is writing to the database")]
     Busy(#[source] DriverError),
     #[error("the database cannot be written to: its file, its folder or this connection is read-only")]
     ReadOnly(#[source] DriverError),
     #[error(
-        "{0} is in use already, and nothing was written to it: name a file that is not there yet, or a schema without tasks \
+        "{0} is in use already, and nothing was written to it: name a new file, or a schema without tasks \
          (?schema=NAME)"
     )]
     Occupied(StoreAddress),
     #[error(
-        "{0} is being copied into, or a copy was cut short: let `pieme migrate-store` go on, or run it again; what it \
-         copies is whole. Without its tables it is a new one"
+        "{0} is being copied to, or a copy was interrupted: wait for `pieme migrate-store`, or run it again; the \
+         source is complete. To use this address for a new store, delete its tables"
     )]
     IncompleteCopy(StoreAddress),
-    #[error("{} at work on it: stop {} first (systemctl stop pieme-daemon)", they_are(.0), if .0.len() == 1 { "it" } else { "them" })]
+    #[error(
+        "{} using this database: stop {} first (`systemctl stop pieme-daemon`)",
+        they_are(.0),
+        if .0.len() == 1 { "it" } else { "them" }
+    )]
     DaemonsActive(Vec<String>),
-    #[error("the database at {at} cannot be reached ({why}); what it had published is as it was")]
+    #[error("the database at {at} cannot be reached ({why}); its published rows are unchanged")]
     Unreachable { at: PostgresAddress, why: String },
-    #[error("the database at {at} lets us not in: {why}")]
+    #[error("{at} rejected the login: {why}")]
     LoginRejected { at: PostgresAddress, why: String },
-    #[error("the database at {at} was not spoken to: {why}")]
+    #[error("{at} is not trusted, and no password was sent: {why}")]
     UntrustedServer { at: PostgresAddress, why: String },
     #[error(
-        "another daemon calls itself `{name}` and is alive ({home}); give this one a name of its own: [fleet] name = \"…\""
+        "another daemon named `{name}` is alive ({home}); give this one its own name in config.toml: [fleet] \
+         name = \"…\""
     )]
     NameTaken { name: String, home: String },
-    #[error("run {0} is not this daemon's any more: its lease ran out, and the others have recorded it as crash")]
+    #[error("run {0} no longer belongs to this daemon: the lease expired, and another daemon recorded it as `crash`")]
     LeaseExpired(RunId),
     #[error("there is no run {0}")]
     NoSuchRun(RunId),
     #[error("run {0} has ended already")]
     RunEnded(RunId),
     #[error(
-        "{0} columns, with the values of typed ones, are more than a published table takes ({max}; SQLite takes 2,000, \
-         PostgreSQL 1,600); leave some out: `pieme label TASK --names a,b,-`",
+        "{0} columns, counting the values of typed ones, are too many for a published table ({max}; SQLite \
+         allows 2,000, PostgreSQL 1,600); leave some out: `pieme label TASK --names a,b,-`",
         max = super::names::MAX_COLUMNS
     )]
     TooManyColumns(usize),
-    #[error("the store failed ({0}); this is a mistake in pieme, and nothing was written")]
+    #[error("the store panicked ({0}); this is a bug in pieme, and nothing was written")]
     Panicked(String),
-    #[error("a stored value makes no sense: {0}")]
+    #[error("the database contains an invalid value: {0}")]
     InvalidValue(String),
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
-    #[error("the database answered: {0}")]
+    #[error("the database reported an error: {0}")]
     Sql(#[source] DriverError),
 }
 
@@ -91,13 +98,13 @@ fn they_are(daemons: &[String]) -> String {
 }
 
 impl StoreError {
-    /// Whether it may be over soon without anybody having changed anything here.
+    /// Whether the error may go away by itself, without a change here.
     pub fn is_transient(&self) -> bool {
         use StoreError::{Busy, DaemonsActive, IncompleteCopy, Unreachable};
         matches!(self, Unreachable { .. } | Busy(_) | DaemonsActive(_) | IncompleteCopy(_))
     }
 
-    /// Whether a daemon that starts waits for it to be over: nobody need change anything about pieme.
+    /// Whether a starting daemon waits for the error to go away, because nothing about pieme needs to change.
     pub fn is_awaited_at_start(&self) -> bool {
         let is_full =
             |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
@@ -108,7 +115,7 @@ impl StoreError {
         }
     }
 
-    /// Names the file where the error alone does not.
+    /// Adds the path to errors that do not name the file.
     pub(super) fn with_path(self, path: &Path) -> StoreError {
         match self {
             StoreError::Damaged(why) => StoreError::Damaged(format!("{}: {why}", path.display())),
@@ -116,7 +123,7 @@ impl StoreError {
         }
     }
 
-    /// A value that stands in the database and cannot be read.
+    /// For a stored value that cannot be decoded.
     pub(super) fn invalid_value(error: impl std::fmt::Display) -> StoreError {
         StoreError::InvalidValue(error.to_string())
     }

@@ -1,70 +1,71 @@
-//! Daemons that share a store: each has a name, a lease that it renews while it lives, and a number that only grows. What a
-//! daemon writes under a number that is no longer its own is refused.
+//! Fleet membership: several daemons on one store. Each daemon has a name, a lease that it renews while it is alive,
+//! and a fencing token, a number that only grows. A write with an old fencing token is refused.
 //!
-//! A task belongs to one daemon at a time; only that one runs it, tells its people and looks after its past. A file of SQLite
-//! has one writer: there every task is its own, which is what the words of this trait mean by default.
+//! A task is owned by one daemon at a time; only the owner runs it, sends its alerts and maintains its history. A
+//! SQLite file has one writer, which owns every task: that is what the default methods of this trait implement.
 
 use std::time::Duration;
 
 use super::StoreError;
 use crate::model::{RunId, TaskName};
 
-/// A daemon among those that share a store.
+/// A daemon of the fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub name: String,
-    /// Grows whenever a daemon takes this name, and when others have buried it.
+    /// Fencing token. Grows whenever a daemon takes this name, and when other daemons have declared it dead.
     pub fence: i64,
     pub lease: Duration,
 }
 
-/// What a look round the fleet has found.
+/// What a heartbeat reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeartbeatReport {
-    /// The tasks that are this daemon's, and whether they are paused.
+    /// The tasks that this daemon owns, and whether they are paused.
     pub own_tasks: Vec<(TaskName, bool)>,
-    /// Runs of daemons that are gone; they are recorded as crash, and their tasks are due.
+    /// Runs of dead daemons; they are recorded as `crash`, and their tasks are due.
     pub crashed_runs: Vec<(RunId, TaskName)>,
-    /// Daemons that are there, this one among them.
+    /// Living daemons, including this one.
     pub members: u64,
-    /// Others had buried this one: from now on it is another.
+    /// Set where other daemons had declared this one dead: it has joined again with a new fencing token.
     pub rejoined_as: Option<Member>,
-    /// Differs when a shared folder does.
+    /// Differs when a shared folder has changed.
     pub folders: (i64, i64),
 }
 
 pub trait FleetMembership {
-    /// Joins the daemons that share this store, under a name that no other living one has. `home` tells a daemon that starts again
-    /// from another one of the same name.
+    /// Joins the fleet under a name that no other living daemon has. `home` distinguishes a restarted daemon from
+    /// another one of the same name.
     fn join(&mut self, _name: &str, _home: &str, _lease: Duration) -> Result<Option<Member>, StoreError> {
         Ok(None)
     }
 
-    /// What is written from now on is this member's.
+    /// From now on this store writes as this member.
     fn set_member(&mut self, _member: Member) {}
 
-    /// Renews the lease and buries the dead. If `shares`, takes a fair share of the tasks, and gives up what is more than that,
-    /// but nothing that is `busy`.
+    /// Renews the lease and fences daemons whose lease has expired. If `shares`, claims a fair share of the tasks, and
+    /// releases the excess, but nothing that is `busy`.
     fn heartbeat(&mut self, _busy: &[TaskName], _shares: bool) -> Result<Option<HeartbeatReport>, StoreError> {
         Ok(None)
     }
 
-    /// Takes a task over at a person's word, unless it is running. Says whether it is this daemon's now.
+    /// Takes a task over at a person's request, unless it is running. Returns whether this daemon owns it now.
     fn claim(&mut self, _task: &TaskName) -> Result<bool, StoreError> {
         Ok(true)
     }
 
-    /// Goes, and leaves its tasks to the others.
+    /// Leaves the fleet and releases its tasks.
     fn leave(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Books the next turn at a host over the whole fleet, which is left alone for `delay` after it. Says how long to wait for it.
+    /// Reserves the next request slot of a host for the whole fleet; the host then rests for `delay`. Returns how long
+    /// to wait for the slot.
     fn reserve_host_turn(&mut self, _host: &str, _delay: Duration) -> Result<Duration, StoreError> {
         Ok(Duration::ZERO)
     }
 
-    /// A host wants to be left alone for so long, by everybody.
+    /// Blocks a host for `pause`, for the whole fleet.
     fn back_off_host(&mut self, _host: &str, _pause: Duration) -> Result<(), StoreError> {
         Ok(())
     }

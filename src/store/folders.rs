@@ -1,4 +1,4 @@
-//! Task folders that daemons share through the store, file by file.
+//! Task folders that a fleet shares through the store, file by file.
 
 use chrono::{DateTime, Utc};
 
@@ -23,23 +23,23 @@ pub struct SharedFile {
     pub changed_at: DateTime<Utc>,
 }
 
-/// Folders that are shared; a store with one writer shares none.
+/// Shared task folders; a store with one writer has none.
 pub trait SharedFolders {
     fn folders(&self) -> Result<Vec<FolderVersion>, StoreError> {
         Ok(Vec::new())
     }
 
-    /// All files of a folder, of one moment, with those that were deleted.
+    /// All files of a folder as one snapshot, including deleted ones.
     fn folder(&self, _task: &TaskName) -> Result<Vec<SharedFile>, StoreError> {
         Ok(Vec::new())
     }
 
-    /// Takes in files that have changed, all or none; answers with the folder's new version.
+    /// Stores changed files, all or none; returns the folder's new version.
     fn put_folder(&mut self, _task: &TaskName, _files: &[SharedFile]) -> Result<i64, StoreError> {
         Ok(0)
     }
 
-    /// The folder is gone, everywhere.
+    /// Marks the folder as removed, for all daemons.
     fn remove_folder(&mut self, _task: &TaskName, _now: DateTime<Utc>) -> Result<i64, StoreError> {
         Ok(0)
     }

@@ -1,7 +1,7 @@
-//! What changed in the published rows, record by record, for as long as the task's `data.history` says.
+//! History: what changed in the published rows, record by record, for as long as the task's `data.history` says.
 //!
-//! Each publication that changes what is published is one [`Change`]; the first of a task is none, for `_first_seen` says
-//! as much. docs/history.md has the rules.
+//! Each publication that changes the rows is one [`ChangeSet`]. The first publication of a task has none, since
+//! `_first_seen` says as much. docs/history.md has the rules.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,11 +18,11 @@ use crate::model::{ChangeCounts, RunId, TaskName, TimeSpan};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnlistedReason {
-    /// So many differ that a list would be the table again; they are counted.
+    /// Too many records differ: a list would repeat the table, so they are only counted.
     Many,
-    /// The columns that tell one record from another are not the same; nothing can be compared.
+    /// The key columns are not the same, so nothing can be compared.
     Key,
-    /// The rows of before were removed before they were compared.
+    /// The previous rows were removed before they were compared.
     Lost,
 }
 
@@ -39,11 +39,9 @@ impl UnlistedReason {
 
     pub fn sentence(self) -> &'static str {
         match self {
-            UnlistedReason::Many => "most of a large table is different: the records are counted, not listed",
-            UnlistedReason::Key => {
-                "the columns that tell records apart are others than before: nothing could be compared"
-            }
-            UnlistedReason::Lost => "the rows of before were gone before they were compared",
+            UnlistedReason::Many => "most of a large table has changed: the records are counted, not listed",
+            UnlistedReason::Key => "the key columns have changed: the records could not be compared",
+            UnlistedReason::Lost => "the previous rows were removed before they could be compared",
         }
     }
 
@@ -52,7 +50,7 @@ impl UnlistedReason {
     }
 }
 
-/// One publication that changed what is published.
+/// One publication that changed the published rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangeSet {
     /// Grows from change to change of a task.
@@ -67,7 +65,7 @@ pub struct ChangeSet {
 }
 
 impl ChangeSet {
-    /// The counts, unless they say nothing.
+    /// The counts, unless nothing could be compared.
     pub fn known_counts(&self) -> Option<ChangeCounts> {
         self.counts.filter(|_| !matches!(self.unlisted, Some(UnlistedReason::Key | UnlistedReason::Lost)))
     }
@@ -97,7 +95,7 @@ impl ChangeKind {
     }
 }
 
-/// What tells a record from run to run; 32 hexadecimal digits where it is written.
+/// Identifies a record from run to run; written as 32 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordKey(pub(super) u128);
 
@@ -121,7 +119,7 @@ impl Serialize for RecordKey {
     }
 }
 
-/// A cell's text, and what it means where its column has a type.
+/// A cell's text, and its value where the column has a type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CellValue {
     pub text: Option<String>,
@@ -129,7 +127,7 @@ pub struct CellValue {
     pub value: Json,
 }
 
-/// A cell that is not what it was. Of an added record `from` is empty, of a removed one `to` is.
+/// A changed cell. `from` is empty for an added record, `to` for a removed one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellChange {
     pub column: String,
@@ -144,29 +142,30 @@ pub struct RecordChange {
     pub id: i64,
     pub key: RecordKey,
     pub what: ChangeKind,
-    /// For people: the texts of its key columns, or else the first text that it has.
+    /// Display name: the texts of its key columns, or else its first text.
     pub name: String,
     pub cells: Vec<CellChange>,
 }
 
-/// What changed, and when.
+/// Changes of the published rows.
 pub trait History {
-    /// How long changes of tasks are kept; a task that nobody has spoken of keeps them for 90 days.
+    /// Sets how long changes of tasks are kept; the default is 90 days.
     fn keep_history(&mut self, spans: &[(TaskName, TimeSpan)]) -> Result<(), StoreError>;
 
     /// The changes of a task, newest first; only those before `before`, where that is given.
     fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<ChangeSet>, StoreError>;
 
-    /// The change that a run has made, if it has made one.
+    /// The change that a run has made, if any.
     fn change_of(&self, run: RunId) -> Result<Option<ChangeSet>, StoreError>;
 
-    /// The records of a change: those added, changed and removed, each in the order of the table; only those after `after`.
+    /// The records of a change: those added, changed and removed, each in the order of the table; only those after
+    /// `after`.
     fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError>;
 
-    /// What a change has done to the records of some keys; those that it has left alone are not there.
+    /// What a change did to the records of these keys; unchanged records are left out.
     fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError>;
 
-    /// Records that a person may mean: the one whose key columns say exactly that, or else those whose names contain it.
+    /// Records that a person may mean: the one whose key columns equal the text, or else those whose names contain it.
     fn records_named(
         &self,
         task: &TaskName,
@@ -174,6 +173,6 @@ pub trait History {
         limit: u32,
     ) -> Result<Vec<(RecordKey, String)>, StoreError>;
 
-    /// The life of one record; none where it is not published and was not in all of the history.
+    /// The history of one record; none where it is neither published nor in the history.
     fn record_history(&self, task: &TaskName, key: RecordKey) -> Result<Option<RecordHistory>, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Looking after the database: whether it takes a write, whether it is whole, and what is not kept any longer.
+//! Maintenance of the database: write test, integrity check, and garbage collection.
 
 use std::ops::AddAssign;
 
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use crate::model::{TaskName, TimeSpan};
 
-/// Runs, or runs' traces, that one step removes; a guess at what nobody notices, not measured.
+/// Runs, or traces of runs, that one step removes; an estimate of what nobody notices, not measured.
 pub(super) const RUNS_PER_STEP: u32 = 200;
 
-/// Records of history after which a step has removed enough, on the same guess. A change goes whole, and has a hundred thousand at most:
-/// of a million that takes SQLite 1.1 s of processor time.
+/// Records of history after which a step ends, by the same estimate. A change is removed whole, and has 100,000 records
+/// at most: of a million that takes SQLite 1.1 s of processor time.
 pub(super) const RECORDS_PER_STEP: u32 = 5_000;
 
-/// How much is kept of what is not published.
+/// Retention limits of what is not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionLimits {
     /// Raw pages of one run.
     pub pages_per_run: u32,
-    /// Runs that were not published, whose pages are kept beside those of the last good one.
+    /// Unpublished runs whose pages are kept, in addition to those of the last good run.
     pub bad_runs: u32,
     /// Runs of a task.
     pub runs: u32,
-    /// Older ones go, however few there are.
+    /// Older runs are removed, however few there are.
     pub max_run_age: TimeSpan,
     /// Runs of a task whose trace is kept.
     pub traces: u32,
-    /// Sets of rows kept aside, until the task is published again.
+    /// Quarantined generations, until the task is published again.
     pub quarantined: u32,
-    /// Of a task whose folder is gone this long only the published rows are kept.
+    /// Once a task's folder has been gone for this long, only its published rows are kept.
     pub max_removed_age: TimeSpan,
-    /// Records of a task's history, however long it is to be kept: the oldest changes go.
+    /// Records of a task's history, whatever its `data.history` says: the oldest changes are removed first.
     pub history_records: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for RetentionLimits {
             // A task that runs every minute keeps most of a day; one every six hours keeps eight months.
             runs: 1_000,
             max_run_age: days(400),
-            // For finding out what just went wrong.
+            // For finding the cause of recent failures.
             traces: 20,
             quarantined: 3,
             max_removed_age: days(30),
@@ -55,16 +55,16 @@ impl Default for RetentionLimits {
     }
 }
 
-/// What a collection has removed, or would.
+/// What garbage collection has removed, or would remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GcCounts {
     pub runs: u64,
     pub trace_lines: u64,
     pub pages: u64,
     pub page_bytes: u64,
-    /// Sets of rows that were kept aside, or were published before the last ones.
+    /// Generations that were quarantined, or published before the current one.
     pub generations: u64,
-    /// Records that history had something of, and publications.
+    /// Records of the history, and change sets.
     pub changes: u64,
 }
 
@@ -85,29 +85,29 @@ impl AddAssign for GcCounts {
     }
 }
 
-/// Looking after the database.
+/// Maintenance of the database.
 pub trait Maintenance {
     fn set_retention(&mut self, keep: RetentionLimits);
 
-    /// After a panic in the middle of some work: what that had begun is taken back.
+    /// After a panic in the middle of a transaction: rolls it back.
     fn recover(&mut self) {}
 
-    /// Writes down that the daemon is alive.
+    /// Records that the daemon is alive.
     fn record_alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError>;
 
-    /// Looks through the whole database, however large, as far as that can be done from here.
+    /// Checks the integrity of the whole database, whatever its size, as far as that is possible from here.
     fn quick_check(&self) -> Result<(), StoreError>;
 
-    /// What the file and its write-ahead log take up; none where a server keeps them.
+    /// Sizes of the file and of its write-ahead log; none where a server keeps them.
     fn file_bytes(&self) -> Option<(u64, u64)>;
 }
 
-/// What is not kept any longer.
+/// Removes what is no longer kept.
 pub trait GarbageCollection {
-    /// Removes some of what is not kept of a task; nothing is left when it answers with nothing. Published rows, and the
-    /// runs that brought them, always stay.
+    /// Removes some of a task's garbage; nothing is left once all counts are zero. Published rows, and the runs that
+    /// brought them, always stay.
     fn collect_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError>;
 
-    /// What all steps together would remove. Nothing is changed: the transaction is taken back.
+    /// Counts what all steps together would remove, in a transaction that is rolled back.
     fn count_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError>;
 }

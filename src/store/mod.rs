@@ -1,43 +1,40 @@
-//! EDGE: the database, the only SQL. A file of SQLite has one writer (the daemon) and any number of readers; a PostgreSQL
-//! database has as many daemons as one likes.
+//! EDGE: the database, the only SQL. A SQLite file has one writer (the daemon) and any number of readers; a PostgreSQL
+//! database may have several daemons.
 //!
-//! What a store can do is said here, in one trait a concern; a database that can do all of it is a [`Backend`].
-//! All our own tables start with `_`, which no task's name does.
+//! What a store can do is declared here, in one trait per concern; a database that implements all of them is a
+//! [`Backend`]. All of pieme's own tables start with `_`, which no task's name does.
 
-mod decode;
-mod timestamp;
-mod run_end;
-mod unchanged_prefix;
-mod record_diff;
 mod artifacts;
-mod pending_ends;
-mod record_history;
-mod maintenance;
-mod review;
-mod outbox;
-mod error;
-mod run;
-mod rows;
-mod task;
-mod search;
-mod history;
+mod batch;
 mod compare;
+mod copy;
+mod decode;
+mod digest;
+mod error;
 mod fleet;
 mod folders;
+mod history;
+mod maintenance;
 mod names;
-mod digest;
-mod batch;
-mod copy;
-mod sqlite;
+mod outbox;
+mod pending_ends;
 mod postgres;
+mod record_diff;
+mod record_history;
+mod review;
+mod rows;
+mod run;
+mod run_end;
+mod search;
+mod sqlite;
+mod task;
+mod timestamp;
+mod unchanged_prefix;
 
 use crate::model::StoreAddress;
 use std::ops::{Deref, DerefMut};
 
-pub use self::artifacts::RunArtifacts;
-pub use self::maintenance::{GarbageCollection, GcCounts, Maintenance, RetentionLimits};
-pub use self::outbox::{AlertStateUpdate, AlertTask, AlertTaskFilter, Delivery, Outbox, OutboxEntry, OutgoingAlert};
-pub use self::record_history::{RecordEvent, RecordHistory, TimedValue};
+pub use artifacts::RunArtifacts;
 pub use copy::{
     CopiedGeneration, CopiedRow, CopiedTable, CopyCounts, CopyPart, Datum, DatumKind, Exporter, copy,
     refuse_if_daemons_active,
@@ -46,6 +43,9 @@ pub use error::StoreError;
 pub use fleet::{FleetMembership, HeartbeatReport, Member};
 pub use folders::{FolderVersion, SharedFile, SharedFolders};
 pub use history::{CellChange, CellValue, ChangeKind, ChangeSet, History, RecordChange, RecordKey, UnlistedReason};
+pub use maintenance::{GarbageCollection, GcCounts, Maintenance, RetentionLimits};
+pub use outbox::{AlertStateUpdate, AlertTask, AlertTaskFilter, Delivery, Outbox, OutboxEntry, OutgoingAlert};
+pub use record_history::{RecordEvent, RecordHistory, TimedValue};
 pub use rows::{BrowseQuery, PublishedRows, Review, ReviewAction, Rows};
 pub use run::{BeginOutcome, RowStaging, RunEnding, RunRow, RunStart, Runs, Trigger};
 pub use search::{
@@ -54,7 +54,7 @@ pub use search::{
 pub use sqlite::{Affinity, Scalar, TableFile};
 pub use task::{FolderState, TaskRow, Tasks};
 
-/// A database that pieme can be kept in.
+/// A database that implements every concern of the store.
 pub trait Backend:
     Runs
     + RowStaging
@@ -83,7 +83,7 @@ impl Backend for postgres::Postgres {}
 pub struct Store(Box<dyn Backend>);
 
 impl Store {
-    /// Opens the database for writing; makes it, or brings its format up to date, if need be.
+    /// Opens the database for writing; creates it, or migrates its format, if necessary.
     pub fn open(at: impl Into<StoreAddress>) -> Result<Store, StoreError> {
         Ok(Store(match at.into() {
             StoreAddress::Sqlite(path) => Box::new(sqlite::Sqlite::open(&path)?),
@@ -99,7 +99,7 @@ impl Store {
         }))
     }
 
-    /// As [`Store::open_reader`]; `None` where the daemon has never made one.
+    /// As [`Store::open_reader`]; `None` where no daemon has created the database yet.
     pub fn open_reader_if_any(at: &StoreAddress) -> Result<Option<Store>, StoreError> {
         match Store::open_reader(at) {
             Ok(store) => Ok(Some(store)),

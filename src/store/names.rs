@@ -1,21 +1,22 @@
-//! Names for the database. A column's name may come from a page, so it may be anything.
+//! Names of tables and columns in the database. A column's name may come from a page, so it may be any text.
 
 use super::StoreError;
 use crate::model::{ColumnType, Facet, Table, ValueColumn};
 
-/// Texts and the values beside them: three for an amount of money. SQLite takes 2,000 columns, PostgreSQL 1,600.
+/// Texts and the values beside them: three columns for an amount of money. SQLite allows 2,000 columns, PostgreSQL
+/// 1,600.
 pub(super) const MAX_COLUMNS: usize = 3 * Table::MAX_COLUMNS;
 
 /// Longer names only widen every listing.
 const MAX_NAME_CHARS: usize = 100;
 
-/// A column of a generation: what the run calls it, and what the table does.
+/// A column of a generation: its name in the run and its name in the table.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct ColumnName {
     #[serde(rename = "said")]
     pub source_name: String,
     pub stored: String,
-    /// It holds what the texts of another column mean.
+    /// Set for a value column: it holds the values of another column's texts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueColumn>,
 }
@@ -25,7 +26,7 @@ impl ColumnName {
         self.value.is_none()
     }
 
-    /// As the table declares it: a database turns the digits of a number into a number.
+    /// Type affinity in the table: a database turns the digits of a number into a number.
     pub fn affinity(&self) -> &'static str {
         match self.value {
             Some(ValueColumn { facet: Facet::Currency, .. }) | None => "TEXT",
@@ -36,7 +37,7 @@ impl ColumnName {
     }
 }
 
-/// Where the values of a run's columns stand in the table, as [`place`] does it for texts.
+/// Assigns the values of a run to table columns, as [`assign_columns`] does for texts.
 pub(super) fn assign_value_columns(
     known: &mut Vec<ColumnName>,
     places: &[usize],
@@ -44,7 +45,8 @@ pub(super) fn assign_value_columns(
 ) -> Result<Vec<usize>, StoreError> {
     let mut found = Vec::with_capacity(values.len());
     for value in values {
-        let of = *places.get(value.of).ok_or_else(|| StoreError::InvalidValue("a value of no column".to_owned()))?;
+        let of =
+            *places.get(value.of).ok_or_else(|| StoreError::InvalidValue("a value without a column".to_owned()))?;
         let value = ValueColumn { of, ..*value };
         let place = known.iter().position(|column| column.value == Some(value));
         found.push(place.unwrap_or_else(|| {
@@ -66,8 +68,8 @@ pub(super) fn assign_value_columns(
     Ok(found)
 }
 
-/// The columns of a task's view, each with its name there: a typed column is its value, and the text as found stands beside
-/// it.
+/// The columns of a task's view, each with its name there: a typed column shows its value, and the text as found is a
+/// column beside it.
 pub(super) fn view_columns(columns: &[ColumnName]) -> Vec<(usize, String)> {
     let value_of = |at: usize| {
         let is_it = |value: ValueColumn| value.of == at && value.facet == Facet::Value;
@@ -81,7 +83,7 @@ pub(super) fn view_columns(columns: &[ColumnName]) -> Vec<(usize, String)> {
     columns.iter().enumerate().flat_map(shown).collect()
 }
 
-/// The names in the view of the columns that hold the texts as found, in the order of the texts.
+/// View names of the columns with the texts as found, in the order of the texts.
 pub(super) fn view_texts(columns: &[ColumnName], shown: &[(usize, String)]) -> String {
     let texts = (0..columns.len()).filter(|&at| columns[at].is_text());
     let name = |at: usize| shown.iter().find(|(of, _)| *of == at).map(|(_, name)| quoted(name));
@@ -92,8 +94,8 @@ fn text_name(column: &ColumnName) -> String {
     format!("_text_{}", column.stored)
 }
 
-/// Where each of a run's columns stands in the table; columns that are new are added at the table's end. The same name
-/// said twice means two columns.
+/// Assigns a run's columns to table columns; new ones are added at the table's end. A name that occurs twice means two
+/// columns.
 pub(super) fn assign_columns(known: &mut Vec<ColumnName>, said: &[String]) -> Result<Vec<usize>, StoreError> {
     let mut places = Vec::with_capacity(said.len());
     for name in said {
@@ -112,7 +114,7 @@ pub(super) fn assign_columns(known: &mut Vec<ColumnName>, said: &[String]) -> Re
     Ok(places)
 }
 
-/// A name that is printable, not one of ours, and not taken: SQLite tells names apart without regard to case.
+/// A printable name that is neither reserved nor taken; SQLite compares names without regard to case.
 fn stored_name(said: &str, known: &[ColumnName]) -> String {
     let clean: String =
         said.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_NAME_CHARS).collect();
@@ -123,7 +125,7 @@ fn stored_name(said: &str, known: &[ColumnName]) -> String {
     };
     let is_free = |name: &str| known.iter().all(|column| column.stored.to_lowercase() != name.to_lowercase());
     let mut name = base.clone();
-    // Ends: among one more name than there are columns, one is free.
+    // Terminates: among one more name than there are columns, one is free.
     let mut suffix = 2;
     while !is_free(&name) {
         name = format!("{base}_{suffix}");

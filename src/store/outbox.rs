@@ -1,5 +1,5 @@
-//! Alerts: which tasks have any, what was told of them, and what is still to be delivered. What an alert says is its own
-//! affair: here it is JSON.
+//! Outbox of alerts: which tasks have alerts, their alert state, and which deliveries are pending. The content of an
+//! alert is opaque JSON here.
 
 use chrono::{DateTime, Utc};
 
@@ -7,7 +7,7 @@ use super::{StoreError, TaskRow};
 use crate::model::TaskName;
 use crate::model::task::Alert;
 
-/// Alerts of a task that are remembered once they are delivered or given up.
+/// Finished alerts (delivered or given up) that are kept per task.
 pub(super) const MAX_FINISHED_DELIVERIES: u32 = 50;
 
 /// A task with alerts.
@@ -15,88 +15,88 @@ pub(super) const MAX_FINISHED_DELIVERIES: u32 = 50;
 pub struct AlertTask {
     pub row: TaskRow,
     pub alert: Alert,
-    /// What was told, as it was last given to [`Letters::tell`]; `{}` at first.
+    /// Alert state, as it was last given to [`Outbox::enqueue_alerts`]; `{}` at first.
     pub state_json: String,
 }
 
-/// Of which tasks?
+/// Selects tasks with alerts.
 #[derive(Clone, Debug)]
 pub enum AlertTaskFilter {
     All,
     One(TaskName),
-    /// Those whose next run should have started by then.
+    /// Tasks whose next run should have started by then.
     DueBefore(DateTime<Utc>),
 }
 
-/// What a task's people have been told by now.
+/// The new alert state of a task.
 #[derive(Clone, Debug)]
 pub struct AlertStateUpdate {
     pub task: TaskName,
     pub state_json: String,
-    /// The alert that tells them, where there is one.
+    /// The alert to be sent, if any.
     pub outgoing: Option<OutgoingAlert>,
 }
 
-/// An alert to be kept and delivered.
+/// An alert to be stored and delivered.
 #[derive(Clone, Debug)]
 pub struct OutgoingAlert {
     pub id: String,
     pub json: String,
-    /// As task.toml spells them: with the names of secrets, not their values.
+    /// As written in task.toml: with the names of secrets, not their values.
     pub targets: Vec<String>,
 }
 
-/// One alert for one target, to be delivered now.
+/// One alert for one target, due for delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxEntry {
     pub id: String,
     pub task: TaskName,
     pub target: String,
     pub json: String,
-    /// How often it was tried before.
+    /// Attempts so far.
     pub attempts: u32,
 }
 
-/// How the delivery of an alert stands.
+/// State of an alert's delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     pub entry: OutboxEntry,
     pub made_at: DateTime<Utc>,
     pub delivered_at: Option<DateTime<Utc>>,
-    /// Absent when it was delivered, and when it was given up.
+    /// None once it was delivered or given up.
     pub next_attempt: Option<DateTime<Utc>>,
-    /// Why the last try failed.
+    /// Why the last attempt failed.
     pub last_error: Option<String>,
 }
 
-/// What people are told of their tasks.
+/// Alert settings, alert state and deliveries.
 pub trait Outbox {
-    /// Takes in what tasks want to be told; none for those that want nothing.
+    /// Stores the alert settings of tasks; `None` removes them.
     fn set_alert_configs(&mut self, wanted: &[(TaskName, Option<Alert>)]) -> Result<(), StoreError>;
 
-    /// The tasks that have alerts and are not gone.
+    /// Tasks that have alerts and whose folders are not gone.
     fn tasks_with_alerts(&self, which: &AlertTaskFilter) -> Result<Vec<AlertTask>, StoreError>;
 
-    /// Keeps what was told, and the alerts that are to be delivered for it: all of it or nothing, and many tasks are one wait
-    /// for the disk.
+    /// Stores the new alert states and the alerts to be delivered, all or nothing: many tasks cost one wait for the
+    /// disk.
     fn enqueue_alerts(&mut self, told: &[AlertStateUpdate], now: DateTime<Utc>) -> Result<(), StoreError>;
 
-    /// What is to be delivered now, oldest first. A target gets the alerts of a task in their order: while one waits for
-    /// its next try, the ones after it wait too.
+    /// Deliveries that are due, oldest first. A target gets the alerts of a task in order: while one waits for its
+    /// retry, the later ones wait too.
     fn due_deliveries(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<OutboxEntry>, StoreError>;
 
-    /// When something is to be tried next.
+    /// When the next delivery is due.
     fn next_delivery_at(&self) -> Result<Option<DateTime<Utc>>, StoreError>;
 
-    /// How many wait to be delivered.
+    /// Number of pending deliveries.
     fn pending_deliveries(&self) -> Result<u64, StoreError>;
 
-    /// How many did not arrive so far: those that are tried again, and those that were given up since then.
+    /// Number of failing deliveries: those that are being retried, and those that were given up since then.
     fn failing_deliveries(&self, since: DateTime<Utc>) -> Result<u64, StoreError>;
 
     fn mark_delivered(&mut self, letter: &OutboxEntry, now: DateTime<Utc>) -> Result<(), StoreError>;
 
-    /// It did not arrive. Without a next try it is given up.
+    /// Records a failed attempt. Without a next attempt the delivery is given up.
     fn mark_undelivered(
         &mut self,
         letter: &OutboxEntry,
@@ -104,6 +104,6 @@ pub trait Outbox {
         next_try: Option<DateTime<Utc>>,
     ) -> Result<(), StoreError>;
 
-    /// The last deliveries, newest first: of one task or of all.
+    /// The last deliveries, newest first, of one task or of all.
     fn deliveries(&self, task: Option<&TaskName>, most: u32) -> Result<Vec<Delivery>, StoreError>;
 }

@@ -1,22 +1,22 @@
-//! Ends of runs that the store could not take: the disk was full, the server away. They are written down as soon as it can: a
-//! run whose end nobody recorded would be shown as running until the next start.
+//! Ends of runs that the store could not record, because the disk was full or the server was down. They are written as
+//! soon as possible: otherwise a run would be shown as running until the next start.
 
 use chrono::{DateTime, Utc};
 
 use super::StoreError;
 use crate::model::{RunId, Verdict};
 
-/// More ends than this wait only where the disk has been full for days; the rest is found at the next start.
+/// More ends are pending only where the disk has been full for days; the rest are found at the next start.
 const MAX_PENDING: usize = 10_000;
 
-/// An end that waits.
+/// An end that is not recorded yet.
 struct PendingEnd {
     run: RunId,
     verdict: Verdict,
     ended_at: DateTime<Utc>,
 }
 
-/// All ends that wait.
+/// All ends that are not recorded yet.
 #[derive(Default)]
 pub struct PendingEnds(Vec<PendingEnd>);
 
@@ -27,14 +27,14 @@ impl PendingEnds {
         }
     }
 
-    /// Writes them down with `end`. Those that it refuses wait on, and the first refusal is told.
+    /// Writes them with `end`. Those that fail stay pending, and the first error is returned.
     pub fn write_all(
         &mut self,
         mut end: impl FnMut(RunId, &Verdict, DateTime<Utc>) -> Result<Verdict, StoreError>,
     ) -> Result<(), StoreError> {
         while let Some(owed) = self.0.pop() {
             match end(owed.run, &owed.verdict, owed.ended_at) {
-                // Ended already, by others if need be, or never begun: nothing is owed.
+                // Already ended, possibly by another daemon, or never begun: nothing is left to do.
                 Ok(_) | Err(StoreError::RunEnded(_) | StoreError::LeaseExpired(_) | StoreError::NoSuchRun(_)) => {}
                 Err(error) => {
                     self.0.push(owed);

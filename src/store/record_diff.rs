@@ -1,4 +1,4 @@
-//! A record as history keeps it: its name for people, and the cells that are not what they were, as JSON.
+//! A record in the history: its display name, and its changed cells as JSON.
 
 use serde_json::{Value as Json, json};
 
@@ -7,16 +7,15 @@ use super::history::{CellChange, CellValue};
 use super::run_end::Generation;
 use crate::model::Facet;
 
-/// A longer text is cut: history says that it changed, the rows have it whole.
+/// Longer texts are cut: the history says that they changed, the rows have them whole.
 const MAX_CELL_CHARS: usize = 4_000;
 
-/// Of a record's name.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Its texts under their columns, with what they mean.
+/// A record's texts and values, by column.
 pub(super) type NamedCells = Vec<(String, CellValue)>;
 
-/// A record's cells out of all that its table has of it, in the order of the generation's columns; with its name.
+/// A record's name and cells, from all cells of its table row in the order of the generation's columns.
 pub(super) fn name_and_cells(generation: &Generation, all: &[Json]) -> (String, NamedCells) {
     let columns = &generation.columns;
     let value_of = |at: usize| {
@@ -29,7 +28,7 @@ pub(super) fn name_and_cells(generation: &Generation, all: &[Json]) -> (String, 
     (name(generation.key.as_deref().unwrap_or_default(), &cells), cells)
 }
 
-/// What people know a record by: the texts of its key columns, or else the first text that it has.
+/// Display name: the texts of the key columns, or else the first text.
 pub(super) fn name(key: &[String], cells: &NamedCells) -> String {
     let text =
         |name: &String| cells.iter().find(|(column, _)| column == name).and_then(|(_, cell)| cell.text.as_deref());
@@ -44,8 +43,8 @@ pub(super) fn name(key: &[String], cells: &NamedCells) -> String {
 /// Between the texts of several key columns.
 pub(super) const SEPARATOR: &str = " · ";
 
-/// Each cell that differs, as `[column, before, after]` and, where there are any, the values before and after. Of a record that
-/// was both before and after only columns that both have are compared.
+/// Each differing cell, as `[column, before, after]` and, where there are any, the values before and after. For a
+/// record that exists before and after, only the columns that both have are compared.
 pub(super) fn differing_cells(old: Option<&NamedCells>, new: Option<&NamedCells>) -> String {
     let nothing = CellValue::default();
     let mut differing = Vec::new();
@@ -71,7 +70,7 @@ pub(super) fn differing_cells(old: Option<&NamedCells>, new: Option<&NamedCells>
     Json::from(differing).to_string()
 }
 
-/// What [`differing_cells`] wrote.
+/// Parses what [`differing_cells`] wrote.
 pub(super) fn read_cells(json: &str) -> Result<Vec<CellChange>, StoreError> {
     let cells: Vec<Vec<Json>> =
         serde_json::from_str(json).map_err(|error| StoreError::InvalidValue(error.to_string()))?;

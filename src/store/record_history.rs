@@ -1,4 +1,4 @@
-//! The life of one record, as far as history goes back, and what a column of it said over time.
+//! The history of one record, and the values of one of its columns over time.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::history::{CellValue, ChangeKind, RecordChange, RecordKey};
 use crate::model::RunId;
 
-/// What happened to one record, and when.
+/// One event in the history of a record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordEvent {
     pub run: RunId,
@@ -15,7 +15,7 @@ pub struct RecordEvent {
     pub record: RecordChange,
 }
 
-/// A record's life, as far as the history goes back.
+/// A record's history, as far back as it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecordHistory {
     pub key: RecordKey,
@@ -23,11 +23,11 @@ pub struct RecordHistory {
     pub first_seen: Option<DateTime<Utc>>,
     /// Oldest first.
     pub events: Vec<RecordEvent>,
-    /// Its cells where it is published, under their columns.
+    /// Its present cells by column, where it is published.
     pub now: Option<Vec<(String, CellValue)>>,
 }
 
-/// A value of a column from an instant on; an empty cell from when the record was not there.
+/// A column's value from an instant on; an empty cell from when the record was removed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimedValue {
     pub at: DateTime<Utc>,
@@ -36,7 +36,7 @@ pub struct TimedValue {
 }
 
 impl RecordHistory {
-    /// What one column said from when on, oldest first.
+    /// The values of one column and the instants from which they hold, oldest first.
     pub fn series(&self, column: &str) -> Vec<TimedValue> {
         let mut points: Vec<TimedValue> = Vec::new();
         for event in &self.events {

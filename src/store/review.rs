@@ -1,7 +1,7 @@
-//! Rows that are not published: a person accepts them, drops them, or goes back to those before.
+//! Review of unpublished rows: a person accepts quarantined rows, drops them, or rolls back to the previous ones.
 //!
-//! Both are runs of their own, begun and ended in one go: what is published is always some run's, and every guard of a
-//! publication holds for them too.
+//! Accepting and rolling back are runs of their own, begun and ended at once: published rows always belong to a run,
+//! and every check of a publication applies.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
@@ -12,9 +12,9 @@ use crate::model::{Outcome, Publication, Row, RunId, RunStatistics, TaskName, Ve
 /// Rows that are copied at a time.
 pub(super) const ROWS_PER_COPY: u64 = 5_000;
 
-/// The generations of a task that are not published, by their state.
+/// The unpublished generations of a task, by state.
 pub trait UnpublishedGenerations {
-    /// Of which run is the newest in a state?
+    /// The run of the newest generation in a state.
     fn newest_run_in_state(&self, task: &TaskName, state: &'static str) -> Result<Option<RunId>, StoreError>;
 
     fn rows_in_state(
@@ -25,7 +25,7 @@ pub trait UnpublishedGenerations {
         offset: u64,
     ) -> Result<Option<Rows>, StoreError>;
 
-    /// Forgets all that were kept aside.
+    /// Removes all quarantined generations.
     fn drop_quarantined_rows(&mut self, task: &TaskName) -> Result<(), StoreError>;
 }
 
@@ -38,9 +38,11 @@ impl<S: UnpublishedGenerations + Runs + RowStaging + RunEnding> Review for S {
         now: DateTime<Utc>,
     ) -> Result<Option<Verdict>, StoreError> {
         match what {
-            ReviewAction::Accept => republish(self, task, "quarantined", "kept aside, accepted by a person", key, now),
+            ReviewAction::Accept => {
+                republish(self, task, "quarantined", "accepted from quarantine by a person", key, now)
+            }
             ReviewAction::RollBack => {
-                republish(self, task, "previous", "of before, brought back by a person", key, now)
+                republish(self, task, "previous", "of the previous publication, restored by a person", key, now)
             }
             ReviewAction::Drop => self.drop_quarantined_rows(task).map(|()| None),
         }
@@ -64,7 +66,7 @@ fn republish<S: UnpublishedGenerations + Runs + RowStaging + RunEnding>(
     let trigger = Trigger::Person;
     let start = RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None };
     if store.begin_run(&start)? != BeginOutcome::Started {
-        return Err(StoreError::Busy("the task is another daemon's; ask that one".into()));
+        return Err(StoreError::Busy("another daemon owns the task; use that one".into()));
     }
     let mut copied = 0;
     loop {
@@ -78,7 +80,7 @@ fn republish<S: UnpublishedGenerations + Runs + RowStaging + RunEnding>(
     let figures = before.as_ref().map(|it| it.statistics.clone()).unwrap_or_default();
     let verdict = Verdict {
         outcome: Outcome::Published(Publication::Changed),
-        sentence: format!("{copied} rows {words}"),
+        sentence: format!("{copied} {} {words}", if copied == 1 { "row" } else { "rows" }),
         similarity: before.as_ref().and_then(|it| it.similarity),
         rows: copied,
         pages: before.map_or(0, |it| it.pages),
@@ -88,7 +90,7 @@ fn republish<S: UnpublishedGenerations + Runs + RowStaging + RunEnding>(
     store.end_run(run, &verdict, now).map(Some)
 }
 
-/// The rows as they are staged: what the texts mean stands behind them.
+/// The rows as they are staged: the values follow the texts.
 pub(super) fn append_values(rows: &Rows) -> Vec<Row> {
     let text = |cell: &Json| match cell {
         Json::Null => None,

@@ -1,4 +1,4 @@
-//! Runs: begun once a slot, ended once, kept for the status table and for judging later ones.
+//! Runs: begun once per slot, ended once, and kept for the status table and for judging later runs.
 
 use chrono::{DateTime, Utc};
 
@@ -35,51 +35,51 @@ impl Trigger {
     }
 }
 
-/// What is known when a run begins.
+/// What is known at the start of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunStart {
     pub run: RunId,
     pub task: TaskName,
-    /// The due instant without jitter; a run out of turn has none.
+    /// The due time without jitter; none for an unscheduled run.
     pub slot: Option<DateTime<Utc>>,
     pub trigger: Trigger,
     pub started_at: DateTime<Utc>,
-    /// Of the child, once there is one.
+    /// Process id of the child, once it is spawned.
     pub pid: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeginOutcome {
     Started,
-    /// This slot had its run; nothing was written.
+    /// The slot already had its run; nothing was written.
     SlotTaken,
-    /// The task is another daemon's; nothing was written.
+    /// Another daemon owns the task; nothing was written.
     OwnedElsewhere,
 }
 
-/// A run as it is kept.
+/// A run as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     pub start: RunStart,
-    /// Which boot of the machine it ran in.
+    /// Boot id of the machine it ran on.
     pub boot: Option<String>,
-    /// Absent while it is going.
+    /// None while it is running.
     pub end: Option<(DateTime<Utc>, Verdict)>,
 }
 
 impl RunRow {
-    /// What later judgement needs, once the run has ended.
+    /// What judging later runs needs, once the run has ended.
     pub fn into_past(self) -> Option<PastRun> {
         let RunStart { run, started_at, .. } = self.start;
         self.end.map(|(ended_at, verdict)| PastRun { run, started_at, ended_at, verdict })
     }
 }
 
-/// Runs as they begin and as they are remembered.
+/// Starting runs, and reading past ones.
 pub trait Runs {
     fn begin_run(&mut self, start: &RunStart) -> Result<BeginOutcome, StoreError>;
 
-    /// The child's process id, known once it was spawned.
+    /// Sets the child's process id, known once it is spawned.
     fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError>;
 
     /// The last runs of a task that have ended, newest first.
@@ -90,17 +90,16 @@ pub trait Runs {
     /// The last runs of a task that were published, newest first, however many others came since.
     fn good_runs(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError>;
 
-    /// The same with all that is kept of them.
+    /// As `past_verdicts`, with everything that is kept of a run.
     fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError>;
 
     fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError>;
 }
 
-/// The rows of a run that is going.
+/// Staging the rows of a running run.
 pub trait RowStaging {
-    /// Takes rows of a run that is going. May be called once a page; a column that only later pages have is added.
-    /// `key` names the columns that identify a record; without them, or where all of them are empty, the whole record
-    /// does.
+    /// Stages rows of a running run. May be called once per page; columns that only later pages have are added. `key`
+    /// names the columns that identify a record; without them, or where all of them are empty, the whole record does.
     fn stage_rows(
         &mut self,
         run: RunId,
@@ -113,7 +112,7 @@ pub trait RowStaging {
         self.stage_values(run, task, (columns, &[]), key, rows, now)
     }
 
-    /// As [`stage_rows`](Staging::stage_rows), of rows with values: behind the cells of its texts a row has what they mean.
+    /// As [`stage_rows`](RowStaging::stage_rows), for rows with values: they follow the cells of the texts.
     fn stage_values(
         &mut self,
         run: RunId,
@@ -125,32 +124,32 @@ pub trait RowStaging {
     ) -> Result<(), StoreError>;
 }
 
-/// A run's end.
+/// Ending a run.
 ///
 /// ```text
-/// begin_run → stage_rows … → end_run ─┬ published:   the view named as the task moves to the new rows, in one short transaction
+/// begin_run → stage_rows … → end_run ─┬ published:   the task's view moves to the new rows, in one short transaction
 ///                                     ├ unchanged:   the rows stay, `_run` and `_last_seen` move
-///                                     ├ quarantined: the rows are kept aside
+///                                     ├ quarantined: the rows are kept back, not published
 ///                                     └ empty, failed: the rows are dropped
 /// ```
 pub trait RunEnding {
-    /// Ends a run, and publishes its rows when the verdict says so. Answers with the verdict as it was recorded:
-    /// `changed` becomes `unchanged` where the published rows say the same, and a verdict that does not fit the rows
-    /// that arrived becomes one that publishes nothing. On an error the run is still going, and can be ended otherwise.
+    /// Ends a run, and publishes its rows when the verdict says so. Returns the verdict as it was recorded: `changed`
+    /// becomes `unchanged` where the published rows are equal, and a verdict that contradicts the staged rows becomes
+    /// one that publishes nothing. After an error the run is still running, and can be ended otherwise.
     fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError>;
 
-    /// At the daemon's start: runs that were going when it ended have crashed, and their staged rows go.
+    /// At the daemon's start: interrupted runs are recorded as `crash`, and their staged rows are removed.
     fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError>;
 
-    /// Ends a run that failed, now or as soon as the store can be written to. Its rows are dropped either way.
+    /// Ends a failed run, now or as soon as the store can be written to. Its rows are dropped either way.
     fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
         self.forget_staged(run);
         self.pending_ends().push(run, verdict, now);
-        // What cannot be written now waits.
+        // An end that cannot be written now stays pending.
         let _ = self.write_pending_ends();
     }
 
-    /// Writes down the ends that wait.
+    /// Writes the pending ends.
     fn write_pending_ends(&mut self) -> Result<(), StoreError> {
         let mut owed = std::mem::take(self.pending_ends());
         let written = owed.write_all(|run, verdict, ended_at| self.end_run(run, verdict, ended_at));
@@ -158,9 +157,8 @@ pub trait RunEnding {
         written
     }
 
-    /// The ends that wait.
     fn pending_ends(&mut self) -> &mut PendingEnds;
 
-    /// Rows of a run that will not be published.
+    /// Drops the staged rows of a run that will not be published.
     fn forget_staged(&mut self, run: RunId);
 }

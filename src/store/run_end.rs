@@ -1,4 +1,4 @@
-//! What a run's end comes to, whatever database it is written down in.
+//! Decides what happens to the rows of a run that ends, independently of the database.
 
 use super::batch::Batch;
 use super::compare::RowShape;
@@ -9,17 +9,17 @@ use crate::model::{Emptiness, Failure, Outcome, Publication, Quarantine, Verdict
 /// A generation as its row in `_generation` describes it.
 pub(super) struct Generation {
     pub id: i64,
-    /// Which table has its rows.
+    /// Number of the table that has its rows.
     pub table: i64,
     pub columns: Vec<ColumnName>,
-    /// The columns that identify a record, as they are stored; where they were asked for, and written down.
+    /// Stored names of the key columns, where they were asked for and recorded.
     pub key: Option<Vec<String>>,
     pub rows: i64,
     pub digest: Digest,
 }
 
 impl Generation {
-    /// The columns of texts, in their order.
+    /// The text columns, in their order.
     pub fn texts(&self) -> impl Iterator<Item = &ColumnName> {
         self.columns.iter().filter(|column| column.is_text())
     }
@@ -29,29 +29,29 @@ impl Generation {
     }
 }
 
-/// What comes of the rows that were staged.
+/// What happens to the staged rows.
 #[derive(Clone, Copy)]
 pub(super) enum Disposition {
     Publish,
-    /// The published rows say the same already.
+    /// The published rows are already the same.
     Confirm,
     Quarantine,
     Drop,
 }
 
-/// A verdict comes from the child, the rows came one by one: where the two differ something was lost on the way, and
+/// Compares the child's verdict with the rows that arrived. Where the counts differ, rows were lost on the way, and
 /// nothing is published. Zero rows are never a silent success.
 pub(super) fn reconcile_row_count(verdict: &Verdict, staged: i64) -> Verdict {
     let said = i64::try_from(verdict.rows).unwrap_or(i64::MAX);
     match verdict.outcome {
         Outcome::Published(_) if said != staged => Verdict {
             outcome: Outcome::Failed(Failure::Internal),
-            sentence: format!("the run reported {said} rows and {staged} arrived; nothing was published"),
+            sentence: format!("row count mismatch: the run reported {said}, {staged} arrived; nothing was published"),
             ..verdict.clone()
         },
         Outcome::Published(_) if staged == 0 => Verdict {
             outcome: Outcome::Empty(Emptiness::Unexpected),
-            sentence: "the run found no rows; the rows published before stay".to_owned(),
+            sentence: "the run found no rows; the last good rows stay published".to_owned(),
             ..verdict.clone()
         },
         Outcome::Published(_) | Outcome::Quarantined(_) | Outcome::Empty(_) | Outcome::Failed(_) => verdict.clone(),
@@ -73,11 +73,11 @@ pub(super) fn disposition(verdict: &mut Verdict, staged: &Batch, published: Opti
     }
 }
 
-/// What an outcome does to the count of failures in a row.
+/// How an outcome changes the count of consecutive failures.
 pub(super) fn failure_count_action(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Published(_) | Outcome::Empty(Emptiness::NoResults) => "reset",
-        // Waiting for a person's yes is not a failure, and does not end a row of them.
+        // Waiting for a person's confirmation is not a failure, and does not end a series of failures.
         Outcome::Quarantined(Quarantine::Provisional) => "leave",
         Outcome::Quarantined(Quarantine::Layout | Quarantine::Rows | Quarantine::Columns)
         | Outcome::Empty(Emptiness::Unexpected)

@@ -1,46 +1,46 @@
-//! Looking for words in all published rows. What is looked for, and what a word is, is the same for every database; the index that
-//! finds it is the database's own, and follows the publications in small steps.
+//! Full-text search over all published rows. Query syntax and tokenisation are the same for every database; each
+//! database has an index of its own, which follows publications in small steps.
 
-mod results;
-mod words;
 mod query;
+mod results;
 mod snippet;
+mod words;
 
 use chrono::{DateTime, Utc};
 
 use super::StoreError;
 use crate::model::{Row, TaskName};
 
-pub(super) use self::results::{FullTextIndex, MAX_COUNTED, MAX_RANKED, collect_results};
 pub(super) use query::Term;
 pub use query::{Highlights, Query, QueryError};
+pub(super) use results::{FullTextIndex, MAX_COUNTED, MAX_RANKED, collect_results};
 pub use snippet::Snippet;
 pub(super) use words::{fold_words_into, folded, slot, words};
 
-/// What a person wants to see.
+/// A search over some or all tasks.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
     pub query: Query,
-    /// Only of these; of all where there are none.
+    /// Only these tasks; all tasks where it is empty.
     pub tasks: Vec<TaskName>,
     pub limit: u64,
     pub offset: u64,
 }
 
-/// A published row that has what was looked for.
+/// A published row that matches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     pub task: TaskName,
     pub columns: Vec<String>,
     pub row: Row,
     pub first_seen: DateTime<Utc>,
-    /// The more of it, the better it fits; of use only to compare the hits of one search.
+    /// Higher is better; comparable only within one search.
     pub rank: f64,
     pub highlights: Highlights,
 }
 
 impl Hit {
-    /// The cells that matched, under their columns' names.
+    /// The matching cells, by column name.
     pub fn snippets(&self) -> Vec<(&str, Snippet)> {
         let shown = |(at, marks): &(usize, Vec<std::ops::Range<usize>>)| {
             let text = self.row.cells[*at].as_deref().unwrap_or_default();
@@ -52,34 +52,34 @@ impl Hit {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchResults {
-    /// The best first.
+    /// Best first.
     pub hits: Vec<Hit>,
-    /// How many there are in all.
+    /// Number of all hits.
     pub total: u64,
-    /// There are more than `total` says: beyond some thousand nobody counts.
+    /// There are more hits than `total` says: counting stops after some thousand.
     pub is_total_capped: bool,
-    /// Published rows of tasks whose last publication is not all in the index yet.
+    /// Published rows of tasks whose last publication is not completely indexed yet.
     pub unindexed_rows: u64,
 }
 
-/// What a step has done.
+/// What one indexing step has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexProgress {
     pub added: u64,
     pub removed: u64,
-    /// The index has what is published of the task.
+    /// The task's published rows are completely indexed.
     pub is_done: bool,
 }
 
-/// Words in all published rows.
+/// Full-text search and the maintenance of its index.
 pub trait FullTextSearch {
-    /// Only rows that are published at this moment, and say what is looked for.
+    /// Returns only rows that are published at this moment and match.
     fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError>;
 
-    /// Brings some of what is published of a task into the index, in one short transaction. Cut short at any place, it goes on the
-    /// next time.
+    /// Indexes some of a task's published rows, in one short transaction. After an interruption the next call
+    /// continues.
     fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError>;
 
-    /// The tasks whose published rows are not all in the index, with how many they have.
+    /// Tasks whose published rows are not completely indexed, with their row counts.
     fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Tasks: what is known of each besides its folder.
+//! Task records: what the store keeps of a task besides its folder.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,12 @@ pub struct TaskRow {
     pub name: TaskName,
     pub title: Option<String>,
     pub paused: bool,
-    /// The folder is gone; the rows are not.
+    /// The folder is gone; the rows are still there.
     pub removed: bool,
     pub next_due: Option<DateTime<Utc>>,
     /// The newest slot that had a run.
     pub last_slot: Option<DateTime<Utc>>,
-    /// What is wrong with the folder as it stands.
+    /// What is wrong with the folder.
     pub problem: Option<String>,
     pub published_rows: Option<u64>,
     /// Rows of the good run before the last good one.
@@ -29,7 +29,7 @@ pub struct TaskRow {
 }
 
 impl TaskRow {
-    /// A task that the store has never heard of.
+    /// A task that the store does not know yet.
     pub fn unknown(name: TaskName) -> TaskRow {
         TaskRow {
             name,
@@ -49,15 +49,15 @@ impl TaskRow {
     }
 }
 
-/// What a look at tasks/ has found of a folder.
+/// State of a task folder, as found by a scan of tasks/.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FolderState {
-    /// New, edited, mended, or back again.
+    /// New, edited, repaired, or back again.
     Good {
         name: TaskName,
         title: Option<String>,
     },
-    /// It cannot be read as it stands.
+    /// It cannot be read.
     Broken {
         name: TaskName,
         problem: String,
@@ -67,28 +67,28 @@ pub enum FolderState {
     },
 }
 
-/// What is known of tasks.
+/// Task records.
 pub trait Tasks {
-    /// Every task that the store knows, to be gone through one by one.
+    /// The tasks that this store looks after: all it knows, or in a fleet those that this daemon owns.
     fn task_names(&self) -> Result<Vec<TaskName>, StoreError>;
 
-    /// All that a look at tasks/ has found, in one transaction: ten thousand new folders are one wait for the disk.
+    /// Records the result of a scan of tasks/ in one transaction: ten thousand new folders cost one wait for the disk.
     fn record_folder_states(&mut self, seen: &[FolderState], now: DateTime<Utc>) -> Result<(), StoreError>;
 
     /// Next due times of many tasks, in one transaction.
     fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError>;
 
-    /// A folder is there: new, edited, or back again.
+    /// Records that a folder exists: new, edited, or back again.
     fn upsert_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError>;
 
-    /// The folder is gone. Its rows, its view and its runs stay.
+    /// Records that a folder is gone. Its rows, its view and its runs stay.
     fn mark_task_removed(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError>;
 
     fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError>;
 
     fn set_paused(&mut self, name: &TaskName, paused: bool) -> Result<(), StoreError>;
 
-    /// What is wrong with the folder, shown by the status table; `None` when it was mended.
+    /// Sets what is wrong with the folder, for the status table; `None` once it is repaired.
     fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> Result<(), StoreError>;
 
     /// Every task ever seen, by name, in two queries.

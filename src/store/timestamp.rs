@@ -1,5 +1,4 @@
-//! Instants as they stand in the database: text that sorts, that SQLite's date functions read, in UTC to the
-//! millisecond.
+//! Timestamps as they are stored: sortable text in UTC with milliseconds, which SQLite's date functions read.
 
 use chrono::{DateTime, SecondsFormat, SubsecRound, Utc};
 
@@ -9,12 +8,12 @@ pub(super) fn text(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// As `text`, from the milliseconds of an instant.
+/// As `text`, from milliseconds.
 pub(super) fn text_of_millis(millis: i64) -> String {
     text(of_millis(millis))
 }
 
-/// An instant as exact as both databases keep it.
+/// An instant with the precision that both databases keep.
 pub(super) fn to_millis(at: DateTime<Utc>) -> DateTime<Utc> {
     at.trunc_subsecs(3)
 }
@@ -26,7 +25,7 @@ pub(super) fn of_millis(millis: i64) -> DateTime<Utc> {
 pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, StoreError> {
     DateTime::parse_from_rfc3339(text)
         .map(|at| at.to_utc())
-        .map_err(|_| StoreError::InvalidValue(format!("`{text}` is not an instant")))
+        .map_err(|_| StoreError::InvalidValue(format!("`{text}` is not a timestamp")))
 }
 
 pub(super) fn parse_if_any(text: Option<String>) -> Result<Option<DateTime<Utc>>, StoreError> {

@@ -1,24 +1,24 @@
-//! Rows of a run that are the published ones, from the first on and in their order. They are compared and not written; at the
-//! first that is not as published, those before it are copied within the database.
+//! Leading rows of a run that equal the published ones, in the same order. They are compared and not written; at the
+//! first difference, the rows before it are copied within the database.
 
 use super::batch::{Batch, MAX_BUFFERED_ROWS};
 use super::run_end::Generation;
 
-/// How many rows of a run are the published ones.
+/// How many leading rows of a run equal the published ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UnchangedPrefix {
-    /// The published generation, and which table has its rows.
+    /// The published generation, and the table that has its rows.
     pub generation: i64,
     pub table: i64,
     pub rows: i64,
-    /// So many columns it has: those of the run so far, of which later pages may have more.
+    /// Number of columns of the run so far; later pages may add some.
     pub columns: usize,
-    /// So many of the rows were copied.
+    /// Rows of the prefix that are already copied.
     pub copied: i64,
 }
 
 impl UnchangedPrefix {
-    /// Up to where the published rows were met; what waits may go on from there. None where it cannot be what is published.
+    /// The prefix so far, to be continued with the buffered rows. None where they cannot equal the published rows.
     pub fn resume(
         before: Option<UnchangedPrefix>,
         published: Option<&Generation>,
@@ -36,12 +36,12 @@ impl UnchangedPrefix {
         (so_far == UnchangedPrefix { rows: so_far.rows, ..first }).then_some(so_far)
     }
 
-    /// What waits is as published too.
+    /// The prefix with `waiting` more rows, which equal the published ones too.
     pub fn extended_by(self, waiting: usize) -> UnchangedPrefix {
         UnchangedPrefix { rows: self.rows + to_i64(waiting), ..self }
     }
 
-    /// The same once the next part was copied; none where all of it was.
+    /// The prefix after its next part was copied; none once all of it was.
     pub fn after_next_copy(self) -> Option<UnchangedPrefix> {
         (self.copied < self.rows)
             .then(|| UnchangedPrefix { copied: self.rows.min(self.copied + to_i64(MAX_BUFFERED_ROWS)), ..self })

@@ -1,4 +1,4 @@
-//! What a task.toml can say that parses and still cannot work.
+//! Semantic checks of task.toml and robot.toml: what parses but cannot work.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::learn::Template;
 use crate::model::{Script, ScriptStep, Task, TimeSpan};
 use crate::robot;
 
-/// Everything that is wrong with a task.toml by itself.
+/// Everything that is wrong with task.toml itself.
 pub(super) fn task(source: &TomlSource, task: &Task) -> Vec<Problem> {
     let mut found = Vec::new();
     if let Err(error) = due::check(&task.schedule) {
@@ -30,7 +30,7 @@ pub(super) fn task(source: &TomlSource, task: &Task) -> Vec<Problem> {
     found
 }
 
-/// Where alerts go; with what config.toml gives to them, whether it has what they need.
+/// Checks the alert targets; with `channels`, also that config.toml provides what they need.
 pub(super) fn alerts(source: &TomlSource, task: &Task, channels: Option<&Channels>) -> Vec<Problem> {
     let problem = |(index, url): (usize, &String)| {
         let error = alert::check(url, channels).err()?;
@@ -57,7 +57,7 @@ pub(super) fn start(
     Some(problem.hint("write url = \"https://example.org/list\", or begin robot.toml with a `get` step"))
 }
 
-/// A script may come to its first page by other ways than a `get` at its beginning.
+/// Whether a script has a first page without a `get` at its beginning.
 fn names_an_address(script: &Script) -> bool {
     script.every_step().into_iter().any(|step| match step {
         ScriptStep::Get(_) | ScriptStep::Post(_) => true,
@@ -66,7 +66,7 @@ fn names_an_address(script: &Script) -> bool {
     })
 }
 
-/// What the robot itself would stumble over, said before it walks.
+/// Checks the steps as the robot would execute them.
 pub(super) fn steps(
     task_source: &TomlSource,
     task: &Task,
@@ -90,7 +90,7 @@ pub(super) fn steps(
 const WEB_HINT: &str = "write an address that starts with https:// or http://";
 
 fn first_get(source: &TomlSource, url: &str, task: &Task) -> Option<Problem> {
-    // Variables are filled in when the step runs; until then there is nothing to judge.
+    // Variables are filled in when the step runs, so this cannot be checked yet.
     if url.contains("${") {
         return None;
     }
@@ -127,7 +127,7 @@ fn limits(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
 fn fetch(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
     let fetch = &task.fetch;
     if fetch.charset != "auto" && encoding_rs::Encoding::for_label(fetch.charset.as_bytes()).is_none() {
-        let message = format!("there is no charset `{}`", fetch.charset);
+        let message = format!("unknown charset `{}`", fetch.charset);
         let problem = source.problem_at_key(&["fetch", "charset"], message);
         found.push(problem.hint("write \"auto\", \"utf-8\", \"windows-1252\" …"));
     }
@@ -139,9 +139,9 @@ fn fetch(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
     }
     for (index, host) in fetch.allow_hosts.iter().flatten().enumerate() {
         if url::Host::parse(host).is_err() {
-            let message = format!("`{host}` is not the name of a host");
+            let message = format!("`{host}` is not a host name");
             let place = ["fetch", "allow_hosts", &index.to_string()];
-            found.push(source.problem_at_key(&place, message).hint("write the name alone, as in \"example.org\""));
+            found.push(source.problem_at_key(&place, message).hint("write the name alone, such as \"example.org\""));
         }
     }
 }
@@ -156,18 +156,19 @@ fn columns(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
         let lower = column.name.to_lowercase();
         if task.columns[..index].iter().any(|other| other.name.to_lowercase() == lower) {
             let problem = at("name", format!("there are two columns named `{}`", column.name));
-            found.push(problem.hint("upper and lower case do not tell columns apart in a database"));
+            found
+                .push(problem.hint("column names that differ only in upper and lower case are the same in a database"));
         }
     }
     let Some(shape) = shape(source, task, found) else { return };
     for (index, name) in task.data.key.iter().enumerate().filter(|(_, name)| shape.is_consumed(name)) {
-        let message = format!("the column `{name}` identifies records, and is gone: others are made of it");
+        let message = format!("the key column `{name}` does not exist any more: other columns are made from it");
         let place = ["data", "key", &index.to_string()];
-        found.push(source.problem_at_key(&place, message).hint("name one of the columns that it becomes"));
+        found.push(source.problem_at_key(&place, message).hint("use one of the columns that are made from it"));
     }
 }
 
-/// The columns as they are cut and joined; none where one of them cannot be. Each is checked without those that cannot.
+/// The column transformation; `None` if a column is invalid. Each column is checked without the invalid ones.
 fn shape(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) -> Option<ColumnTransform> {
     let (mut columns, mut is_sound) = (task.columns.clone(), true);
     for _ in 0..=columns.len() {
@@ -179,7 +180,7 @@ fn shape(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) -> Option<C
         let place = ["column", &error.column.to_string(), error.key];
         found.push(source.problem_at_key(&place, error.message).hint(error.hint));
         let column = columns.get_mut(error.column)?;
-        // What others join may have been a piece of this one.
+        // Other columns may have joined a part of this one.
         let is_cut = column.pattern.take().is_some() | column.split.take().is_some();
         column.join = None;
         columns.iter_mut().filter(|_| is_cut).for_each(|column| column.join = None);
@@ -187,12 +188,12 @@ fn shape(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) -> Option<C
     None
 }
 
-/// Columns of task.toml that stand for nothing: neither for a slot of the template, nor for a piece of one, nor for
-/// what `details` or `for_each` add.
+/// Columns of task.toml without a source: neither a slot of the template, nor a part of one, nor added by `details` or
+/// `for_each`.
 pub(super) fn unmatched(task: &Task, script: &Script, template: &Template, details: Option<&Template>) -> Vec<usize> {
     let steps = script.every_step();
     if details.is_none() && steps.iter().any(|step| matches!(step, ScriptStep::Details(_))) {
-        // Nobody knows yet what stands behind the links.
+        // The columns of the detail pages are not known yet.
         return Vec::new();
     }
     let mut added: BTreeSet<String> = details.map(shown).unwrap_or_default().into_iter().collect();
@@ -210,19 +211,19 @@ pub(super) fn unmatched(task: &Task, script: &Script, template: &Template, detai
     beyond.into_iter().filter(|&column| !is_added(&task.columns[column].name)).collect()
 }
 
-/// Says so of one of them.
+/// The problem for one of them.
 pub(super) fn unmatched_problem(source: &TomlSource, task: &Task, template: &Template, column: usize) -> Problem {
     let (name, slots) = (&task.columns[column].name, shown(template));
     let near = did_you_mean(name, slots.iter().map(String::as_str)).map(|near| format!("{near} ")).unwrap_or_default();
-    let message = format!("the column `{name}` matches nothing: the template has {} before it", slots.len());
+    let message = format!("the column `{name}` matches nothing in the template");
     let hint = format!(
-        "{near}the template's columns are {}; remove this [[column]], or choose them anew with `pieme label`",
+        "{near}the template's columns are {}; remove this [[column]], or choose the columns again with `pieme label`",
         slots.join(", ")
     );
     source.problem_at_key(&["column", &column.to_string(), "name"], message).hint(hint)
 }
 
-/// The columns that a template gives, in order.
+/// The visible columns of a template, in order.
 fn shown(template: &Template) -> Vec<String> {
     let columns = template.columns().iter().filter(|column| !column.hidden);
     columns.map(|column| column.name.clone()).collect()
@@ -232,7 +233,7 @@ fn shares(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
     let max_row_drop = task.expect.max_row_drop.map(|share| ("max_row_drop", share));
     for (key, share) in std::iter::once(("similarity", task.expect.similarity)).chain(max_row_drop) {
         if !(0.0..=1.0).contains(&share) {
-            let message = format!("{key} is a share between 0 and 1, not {share}");
+            let message = format!("{key} must be between 0 and 1, not {share}");
             found.push(source.problem_at_key(&["expect", key], message));
         }
     }

@@ -1,4 +1,4 @@
-//! The `[[column]]` tables of task.toml, edited in place: a person's comments, order and other keys survive.
+//! Edits task.toml in place: `[[column]]` tables and single keys. A person's comments, order and other keys are kept.
 
 use std::path::Path;
 
@@ -8,23 +8,23 @@ use super::folder::{Folder, PUBLIC_FILE};
 use super::{MAX_TOML_BYTES, Problem, TASK_FILE, TomlSource};
 use crate::model::{Column, ColumnType, Split, Task};
 
-/// Makes task.toml's columns these. A column that keeps its name keeps its table, with comments and unknown order of
-/// keys; the file is written only if the result still reads as a task.
+/// Replaces the columns of task.toml. A column that keeps its name keeps its table, with comments and order of keys.
+/// The file is written only if the result still parses as a task.
 pub fn write_columns(dir: &Path, columns: &[Column]) -> Result<(), Problem> {
     rewrite(dir, |document| edit(document, columns))
 }
 
-/// Makes `expect.allow_empty` true: a person has said that there may be nothing.
+/// Sets `expect.allow_empty` to true, after a person said that the list may be empty.
 pub fn allow_empty(dir: &Path) -> Result<(), Problem> {
     set_key(dir, "expect", "allow_empty", value(true))
 }
 
-/// Makes `expect.auto_accept` false: a person has undone what was accepted without one.
+/// Sets `expect.auto_accept` to false, after a person undid a repair that was accepted without one.
 pub fn ask_before_accepting(dir: &Path) -> Result<(), Problem> {
     set_key(dir, "expect", "auto_accept", value(false))
 }
 
-/// Makes `limits.max_pages` this: a person wants no more of the list.
+/// Sets `limits.max_pages`.
 pub fn set_max_pages(dir: &Path, pages: u32) -> Result<(), Problem> {
     set_key(dir, "limits", "max_pages", value(i64::from(pages)))
 }
@@ -61,7 +61,7 @@ fn rewrite(dir: &Path, edit: impl FnOnce(&mut DocumentMut)) -> Result<(), Proble
 
 fn edit(document: &mut DocumentMut, columns: &[Column]) {
     let old = document.remove("column").and_then(|item| item.into_array_of_tables().ok()).unwrap_or_default();
-    // All tables of the array stand where the first one stood, so that a new order of columns is the file's order.
+    // All tables are placed where the first one was, so that the new order of columns is the file's order.
     let position = old.iter().find_map(Table::position);
     let mut old: Vec<Table> = old.into_iter().collect();
     let mut tables = ArrayOfTables::new();
@@ -103,7 +103,7 @@ fn split_value(split: &Split) -> Item {
     }
 }
 
-/// Sets or removes a key; a value that is there already is left alone with the comment behind it.
+/// Sets or removes a key. A value that is unchanged keeps its comment.
 fn set(table: &mut Table, key: &str, new: Option<Item>) {
     let Some(new) = new else {
         table.remove(key);

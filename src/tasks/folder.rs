@@ -1,8 +1,8 @@
-//! Files of one folder, opened so that nothing in the folder can lead out of it: no symbolic link is followed, no pipe or
-//! device is waited for, nothing is read beyond its limit. Writing replaces a file in one step.
+//! Safe access to the files of one folder: symbolic links are not followed, pipes and devices are not waited for, and
+//! nothing is read beyond a size limit. Writes replace a file atomically.
 //!
-//! A folder with the setgid bit that its group may write is shared by that group (the service and the people who use it): what
-//! is made in it can be read and written by the group. (Folders, where the process does not mask that out of what it makes.)
+//! A folder that is group-writable and has the setgid bit is shared by that group (the service and its users): files
+//! made in it are readable and writable for the group. So are subfolders, unless the umask forbids it.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
@@ -23,7 +23,7 @@ pub const PRIVATE_FILE: Mode = Mode::from_bits_truncate(0o600);
 pub const PUBLIC_FOLDER: Mode = Mode::from_bits_truncate(0o755);
 pub const PRIVATE_FOLDER: Mode = Mode::from_bits_truncate(0o700);
 
-/// Whether a folder of this mode is shared by its group: the group may write, and new files belong to the group.
+/// Whether a folder with this mode is shared: the group may write, and new files belong to the group.
 pub fn is_shared(mode: u32) -> bool {
     let shared = Mode::S_ISGID.union(Mode::S_IWGRP).bits();
     mode & shared == shared
@@ -61,7 +61,7 @@ impl FileError {
         }
     }
 
-    /// Nothing is wrong with the file: we have no descriptor or no memory left.
+    /// Whether the error is a shortage of descriptors or memory, and not a fault of the file.
     pub fn is_shortage(&self) -> bool {
         matches!(self, FileError::Io { source, .. } if shortage::shortage(source).is_some())
     }
@@ -78,13 +78,13 @@ impl FileError {
 const SYMLINK: &str = "a symbolic link is refused: it could lead out of the folder";
 const NOT_A_FILE: &str = "not a regular file";
 const NOT_A_FOLDER: &str = "not a folder";
-const WRITABLE_BY_ALL: &str = "anyone on this machine may write here, so it is not believed";
+const WRITABLE_BY_ALL: &str = "refused, because any user of this machine may write here";
 
-/// What tells a changed file from an unchanged one without reading it.
+/// Detects a changed file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     modified_ns: (i64, i64),
-    /// Also moves when a copy keeps the old modification time.
+    /// Also changes when a copy keeps the old modification time.
     changed_ns: (i64, i64),
     size: i64,
     inode: u64,
@@ -95,7 +95,7 @@ pub struct FileStamp {
 pub struct Folder {
     fd: OwnedFd,
     path: PathBuf,
-    /// Who shares it.
+    /// The group that shares the folder, if it is shared.
     group: Option<u32>,
 }
 
@@ -114,7 +114,7 @@ impl Folder {
         &self.path
     }
 
-    /// A folder inside this one; `None` when there is none.
+    /// A subfolder; `None` if it does not exist.
     pub fn subfolder(&self, name: &str) -> Result<Option<Folder>, FileError> {
         let path = self.path.join(name);
         match openat(&self.fd, name, FOLDER_FLAGS, Mode::empty()) {
@@ -124,9 +124,9 @@ impl Folder {
         }
     }
 
-    /// A folder inside this one, made if it is not there.
+    /// A subfolder, created if it does not exist.
     pub fn make_subfolder(&self, name: &str, mode: Mode) -> Result<Folder, FileError> {
-        // The bit that gives what is made in it to the group comes by itself; the unit lets nobody set it.
+        // The setgid bit is inherited; the service's unit forbids setting it.
         match mkdirat(&self.fd, name, self.group_mode(mode).unwrap_or(mode)) {
             Ok(()) | Err(Errno::EEXIST) => {}
             Err(errno) => return Err(self.io(name, errno.into())),
@@ -134,19 +134,19 @@ impl Folder {
         self.subfolder(name)?.ok_or_else(|| self.io(name, Errno::ENOENT.into()))
     }
 
-    /// The mode of what is made in a shared folder: the group may do what its owner may.
+    /// The mode of new files in a shared folder: the group gets the owner's permissions.
     fn group_mode(&self, mode: Mode) -> Option<Mode> {
         self.group.map(|_| mode | Mode::from_bits_truncate((mode & Mode::S_IRWXU).bits() >> 3))
     }
 
-    /// A file's bytes; `None` when there is no such file.
+    /// A file's bytes; `None` if it does not exist.
     pub fn read(&self, name: &str, cap: u64) -> Result<Option<Vec<u8>>, FileError> {
         let Some((file, _)) = self.open_file(name)? else { return Ok(None) };
         self.read_all(file, name, cap).map(Some)
     }
 
-    /// As `read`, for a file that nobody but its owner may read or write, the owner being us or root; in a shared folder, for
-    /// one that nobody but the group may.
+    /// As `read`, for a file that only its owner may access, the owner being this user or root; in a shared folder, for
+    /// one that only the group may access.
     pub fn read_private(&self, name: &str, cap: u64) -> Result<Option<Vec<u8>>, FileError> {
         let Some((file, stat)) = self.open_file(name)? else { return Ok(None) };
         let is_shared = self.group == Some(stat.st_gid);
@@ -154,12 +154,12 @@ impl Folder {
             return Err(self.refused(name, "others may read or write this file; its mode must be 0600"));
         }
         if !is_shared && stat.st_uid != 0 && stat.st_uid != nix::unistd::geteuid().as_raw() {
-            return Err(self.refused(name, "this file belongs to somebody else"));
+            return Err(self.refused(name, "this file belongs to another user"));
         }
         self.read_all(file, name, cap).map(Some)
     }
 
-    /// Refuses this folder if everybody may write into it.
+    /// Refuses a world-writable folder.
     pub fn refuse_writable_by_all(&self, path: &Path) -> Result<(), FileError> {
         let stat = fstat(&self.fd).map_err(|errno| FileError::Io { path: path.to_owned(), source: errno.into() })?;
         if stat.st_mode & 0o002 != 0 && stat.st_mode & 0o1000 == 0 {
@@ -168,7 +168,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The stamp of a file; `None` when there is none or it cannot be looked at.
+    /// The stamp of a file; `None` if it does not exist or cannot be inspected.
     pub fn stamp(&self, name: &str) -> Option<FileStamp> {
         fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok().map(|stat| FileStamp {
             modified_ns: (stat.st_mtime, stat.st_mtime_nsec),
@@ -178,8 +178,8 @@ impl Folder {
         })
     }
 
-    /// Replaces a file in one step: a reader, or a power cut, finds the old bytes or the new ones. An existing file
-    /// keeps its mode, unless the new one is to be private.
+    /// Replaces a file atomically: a reader, or a power cut, finds the old bytes or the new ones. An existing file
+    /// keeps its mode, unless the new one must be private.
     pub fn replace(&self, name: &str, bytes: &[u8], mode: Mode) -> Result<(), FileError> {
         static SERIAL: AtomicU64 = AtomicU64::new(0);
         let existing = fstatat(&self.fd, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok().filter(is_file);
@@ -190,7 +190,7 @@ impl Folder {
             renameat(&self.fd, temporary.as_str(), &self.fd, name).map_err(|errno| self.io(name, errno.into()))
         });
         if written.is_err() {
-            // The first error is the one to report; a left-over temporary file harms nobody.
+            // The first error is reported; a left-over temporary file does no harm.
             let _ = self.remove(&temporary);
         }
         written?;
@@ -204,7 +204,7 @@ impl Folder {
         }
     }
 
-    /// `kept` is a mode that holds whatever the process masks out of new files.
+    /// `kept` is a mode that is set regardless of the umask.
     fn write_new(&self, name: &str, bytes: &[u8], mode: Mode, kept: Option<u32>) -> Result<(), FileError> {
         let fd = openat(&self.fd, name, CREATE_FLAGS, mode).map_err(|errno| self.io(name, errno.into()))?;
         let mut file = File::from(fd);
@@ -255,7 +255,7 @@ fn is_file(stat: &FileStat) -> bool {
 }
 
 fn folder_error(path: PathBuf, errno: Errno) -> FileError {
-    // With O_DIRECTORY the kernel answers ENOTDIR for a link as well; look again to say which it is.
+    // With O_DIRECTORY the kernel returns ENOTDIR for a symbolic link as well, so the path is inspected again.
     let is_link = path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
     match errno {
         Errno::ELOOP | Errno::ENOTDIR if is_link => FileError::Refused { path, what: SYMLINK },

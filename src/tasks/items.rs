@@ -1,4 +1,4 @@
-//! Files of a folder that its script goes through: towns.csv, queries.jsonl.
+//! Reads the item files of `for_each` steps, such as towns.csv or queries.jsonl.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,10 +9,10 @@ use super::source::TomlSource;
 use crate::model::{Script, ScriptStep};
 use crate::robot;
 
-/// A hundred thousand lines of forty characters; all of them together must fit into one message to the child.
+/// A hundred thousand lines of forty characters; all files together must fit into one message to the child.
 const MAX_ITEMS_BYTES: u64 = 4 << 20;
 
-/// The files that the script's `for_each` steps name, by name; each can be read to its end.
+/// The files that the script's `for_each` steps name, by name. Each was parsed completely.
 pub fn read_items(dir: &Path, script: &Script) -> Result<BTreeMap<String, String>, Problem> {
     let mut files = BTreeMap::new();
     for step in script.every_step() {
@@ -20,7 +20,7 @@ pub fn read_items(dir: &Path, script: &Script) -> Result<BTreeMap<String, String
         let Some(name) = each.file.as_ref().filter(|name| !files.contains_key(*name)) else { continue };
         let path = dir.join(name);
         let bytes = Folder::open(dir)?.read(name, MAX_ITEMS_BYTES)?.ok_or_else(|| {
-            Problem::new(&path, "robot.toml goes through this file, and it is not there")
+            Problem::new(&path, "a for_each step of robot.toml needs this file, but it does not exist")
                 .hint("put it into the task's folder")
         })?;
         let text = TomlSource::new(path.clone(), bytes)?.into_text();

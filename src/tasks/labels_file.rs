@@ -1,4 +1,5 @@
-//! labels.toml: what a person said about the task's pages. Kept for ever, since every template comes from it again.
+//! labels.toml: the supervision of a task, that is, what a person said about its pages. Kept for ever, because
+//! templates are learned from it again.
 
 use std::path::Path;
 
@@ -14,11 +15,10 @@ use crate::learn::row_rule::RowRule;
 
 pub(super) const LABELS_FILE: &str = "labels.toml";
 
-/// Labels gather over years; a pick is some 300 bytes.
+/// Labels accumulate over years; a pick has about 300 bytes.
 const MAX_LABELS_BYTES: u64 = 4 << 20;
 
-const HEADER: &str =
-    "# What a person said about this task's pages, oldest first. pieme learns from it again after a redesign.\n\n";
+const HEADER: &str = "# What a person said about this task's pages, oldest first; used again after a redesign.\n\n";
 
 /// Oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,23 +35,23 @@ pub struct Label {
     pub kind: LabelKind,
     /// Which of the shown candidates it was, counted from 1.
     pub candidate: u32,
-    /// What had found that candidate.
+    /// The method that found the candidate.
     pub method: String,
     pub rows: u64,
-    /// Text of the candidate's first row, to find the list again by.
+    /// Text of the candidate's first row, by which the list is found again.
     pub first_row: String,
     /// Names of the columns, in order of the slots.
     #[serde(default)]
     pub columns: Vec<String>,
-    /// How long the person looked, where one was asked.
+    /// How long the person took, if one was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// What else the person said of the page, to say it again when the page has changed.
+    /// Further help from the person, applied again when the page has changed.
     #[serde(default, skip_serializing_if = "LabelHelp::is_empty")]
     pub said: LabelHelp,
 }
 
-/// The words of a person who helped: texts and selectors, as given.
+/// A person's help: texts and selectors, as given.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LabelHelp {
@@ -64,25 +64,25 @@ pub struct LabelHelp {
     /// Values of records: (column, value); a column that comes again starts the next record.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub label: Vec<(String, String)>,
-    /// Texts that are the same in each record.
+    /// Texts that are constant over all records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constant: Vec<String>,
     /// Texts of records that are not wanted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any: Vec<String>,
-    /// How like an enclosed block a row must be.
+    /// How similar to an enclosed block a row must be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub theta: Option<f64>,
-    /// The cut of the chosen candidate's rows, step by step.
+    /// Adjustments of the chosen candidate's rows, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub adjust: Vec<RowAdjustment>,
-    /// The rows by selector or expression.
+    /// The rows, by CSS selector or XPath expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<RowRule>,
-    /// Columns by selector or expression.
+    /// Columns, by CSS selector or XPath expression.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub column: Vec<RequestedColumn>,
-    /// Columns cut and joined.
+    /// Columns that were split and joined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sheet: Vec<SpreadsheetStep>,
 }
@@ -104,40 +104,40 @@ pub enum LabelKind {
     Label,
     /// Records were clicked.
     Record,
-    /// Rows were widened, narrowed or rotated, columns cut or joined.
+    /// Rows were widened, narrowed or rotated, or columns split or joined.
     Adjust,
-    /// Rows or columns were given by selector or expression.
+    /// Rows or columns were given by CSS selector or XPath expression.
     Tell,
-    /// After a redesign the list was found again, and a person said yes.
+    /// A repair after a redesign that a person accepted.
     Repair,
-    /// The same, and nobody was asked (`expect.auto_accept`).
+    /// A repair that was accepted without a person (`expect.auto_accept`).
     #[serde(rename = "mended")]
     AutoRepair,
 }
 
 impl Labels {
-    /// When a person last said what the list is: runs before that were of another one.
+    /// When the list was last labelled; earlier runs were of another list.
     pub fn last(&self) -> Option<DateTime<Utc>> {
         self.labels.last().map(|label| label.when)
     }
 
-    /// The last one was not a person's.
+    /// Whether the last label was accepted without a person.
     pub fn is_auto_repaired(&self) -> bool {
         self.labels.last().is_some_and(|label| label.kind == LabelKind::AutoRepair)
     }
 
-    /// The last one added a page to those before.
+    /// Whether the last label is a repair, which adds a page to the samples.
     pub(super) fn is_repair(&self) -> bool {
         self.labels.last().is_some_and(|label| matches!(label.kind, LabelKind::Repair | LabelKind::AutoRepair))
     }
 
-    /// A person has said yes to the template.
+    /// Whether a person has confirmed the template.
     pub fn is_confirmed(&self) -> bool {
         !self.labels.is_empty()
     }
 }
 
-/// The labels of a task; none when there is no file yet.
+/// The labels of a task; empty if there is no file yet.
 pub fn read_labels(dir: &Path) -> Result<Labels, Problem> {
     let folder = Folder::open(dir)?;
     match folder.read(LABELS_FILE, MAX_LABELS_BYTES)? {
@@ -146,7 +146,8 @@ pub fn read_labels(dir: &Path) -> Result<Labels, Problem> {
     }
 }
 
-/// Everything that is wrong with labels.toml. A run reads it; the daemon does not: ten thousand more files at a start.
+/// Everything that is wrong with labels.toml. The daemon leaves this to the runs: it would be ten thousand more files
+/// to read at the start.
 pub fn check_labels(dir: &Path) -> Vec<Problem> {
     let read = Folder::open(dir).and_then(|folder| folder.read(LABELS_FILE, MAX_LABELS_BYTES));
     let source = read
@@ -160,7 +161,7 @@ pub fn check_labels(dir: &Path) -> Vec<Problem> {
 
 pub fn write_labels(dir: &Path, labels: &Labels) -> Result<(), Problem> {
     let text = toml::to_string(labels)
-        .map_err(|error| Problem::new(&dir.join(LABELS_FILE), format!("the labels cannot be written: {error}")))?;
+        .map_err(|error| Problem::new(&dir.join(LABELS_FILE), format!("writing the labels failed: {error}")))?;
     Folder::open(dir)?.replace(LABELS_FILE, format!("{HEADER}{text}").as_bytes(), PUBLIC_FILE)?;
     Ok(())
 }

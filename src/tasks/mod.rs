@@ -1,24 +1,24 @@
-//! EDGE: a task folder on disk. What people write is read with care and answered with file, line, caret and a hint; what
-//! pieme writes replaces the old file in one step. A folder from elsewhere can make nothing here read a file outside it.
+//! EDGE: task folders on disk. Errors in files that people write are reported with file, line, caret and hint. Files
+//! that pieme writes are replaced atomically. A folder from elsewhere can make nothing here read a file outside it.
 
-pub mod shared_files;
-mod partial_toml;
-mod page_cache;
-mod undo;
-mod registry;
-mod problem;
-mod source;
-pub mod folder;
 mod check;
-mod notes;
 mod columns_file;
+pub mod folder;
+mod items;
 mod labels_file;
+mod notes;
+mod page_cache;
+mod partial_toml;
+mod problem;
+mod registry;
 mod relabel;
 mod samples;
-mod state;
-mod items;
-mod template_text;
 mod script_text;
+pub mod shared_files;
+mod source;
+mod state;
+mod template_text;
+mod undo;
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -27,31 +27,31 @@ use crate::alert::Channels;
 use crate::learn::template::{Template, TemplateError};
 use crate::model::{Script, Task, TaskName};
 
-pub use self::page_cache::{PageCache, read_robots, write_robots};
-pub use self::registry::{FolderChange, RegistryEntry, TaskRegistry};
-pub use self::undo::{restore_previous, save_previous};
 pub use columns_file::{allow_empty, ask_before_accepting, set_max_pages, write_columns};
 pub use folder::FileError;
 pub use items::read_items;
 pub use labels_file::{Label, LabelHelp, LabelKind, Labels, check_labels, read_labels, write_labels};
+pub use page_cache::{PageCache, read_robots, write_robots};
 pub use problem::Problem;
+pub use registry::{FolderChange, RegistryEntry, TaskRegistry};
 pub use relabel::{Relabelling, relabel};
 pub use samples::{Sample, clear_samples, read_samples, write_sample};
 pub use script_text::ScriptText;
 pub use source::TomlSource;
 pub use state::{forget_proposals, read_cookies, read_proposals, write_cookies, write_proposals};
 pub use template_text::TemplateText;
+pub use undo::{restore_previous, save_previous};
 
-use self::partial_toml::PartialToml;
 use folder::Folder;
+use partial_toml::PartialToml;
 
 pub const TASK_FILE: &str = "task.toml";
 pub const ROBOT_FILE: &str = "robot.toml";
 pub const TEMPLATE_FILE: &str = "template.json";
-/// The template of the pages behind the records' links.
+/// The template of the detail pages.
 pub const DETAILS_FILE: &str = "details.json";
 
-/// A million keys in a TOML file cost 4 s and 300 MB to parse; nobody writes 64 kB by hand.
+/// A TOML file with a million keys takes 4 s and 300 MB to parse; nobody writes 64 kB by hand.
 pub const MAX_TOML_BYTES: u64 = 64 << 10;
 
 /// Templates are written by pieme; the largest on real pages stay far below this.
@@ -66,11 +66,11 @@ pub struct TaskFolder {
     pub script: Script,
     /// The learned template's JSON text; absent until one was learned.
     pub template: Option<TemplateText>,
-    /// What the files ask for that this version accepts and does not do yet, one sentence each.
+    /// Warnings about a valid folder, one sentence each (see `notes.rs`).
     pub notes: Vec<String>,
 }
 
-/// Reads a task folder whole, or says everything that is wrong with it.
+/// Reads and checks a task folder, or reports everything that is wrong with it.
 pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     let name = name_of(dir)?;
     let folder = Folder::open(dir).map_err(Problem::from)?;
@@ -93,14 +93,14 @@ pub fn read(dir: &Path) -> Result<TaskFolder, Problem> {
     Ok(TaskFolder { name, dir: dir.to_owned(), task, script, template, notes })
 }
 
-/// What task.toml alone says: for whoever asks of thousands of folders.
+/// Reads task.toml alone, which is faster for thousands of folders.
 pub fn read_task(dir: &Path) -> Result<Task, Problem> {
     let folder = Folder::open(dir).map_err(Problem::from)?;
     read_toml(&folder, TASK_FILE)?.ok_or_else(|| no_task_file(dir))?.parse()
 }
 
-/// Columns that match nothing are mistakes, unless a labelling is just being written. Notes where nobody has confirmed
-/// the template.
+/// Columns that match nothing are errors, unless a label is just being written. They are notes if no person has
+/// confirmed the template.
 fn classify_unmatched(
     dir: &Path,
     (source, task, template): (&TomlSource, &Task, &Template),
@@ -111,7 +111,7 @@ fn classify_unmatched(
     if unmatched.is_empty() {
         return notes;
     }
-    // What is wrong with the labels is said elsewhere.
+    // Errors in labels.toml are reported elsewhere.
     let Ok(labels) = read_labels(dir) else { return notes };
     for column in unmatched {
         let name = &task.columns[column].name;
@@ -124,12 +124,12 @@ fn classify_unmatched(
     notes
 }
 
-/// What was read; what was not is noted.
+/// The value, or `None` with the problem noted.
 fn note_problem<T>(read: Result<T, Problem>, found: &mut Vec<Problem>) -> Option<T> {
     read.map_err(|problem| found.push(problem)).ok()
 }
 
-/// Where there is at least one.
+/// For a list with at least one problem.
 fn first_of(found: Vec<Problem>) -> Problem {
     Problem::from_all(found).expect_err("nothing was read, and somebody has said why")
 }
@@ -138,11 +138,11 @@ fn first_of(found: Vec<Problem>) -> Problem {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskTexts {
     pub task: String,
-    /// None: there is no robot.toml.
+    /// `None` if there is no robot.toml.
     pub robot: Option<String>,
 }
 
-/// Both files as they stand; what is no text is shown as well as can be.
+/// Both files as they are; invalid UTF-8 is replaced.
 pub fn read_texts(dir: &Path) -> Result<TaskTexts, FileError> {
     let folder = Folder::open(dir)?;
     let read = |name: &str| {
@@ -152,7 +152,8 @@ pub fn read_texts(dir: &Path) -> Result<TaskTexts, FileError> {
     Ok(TaskTexts { task: read(TASK_FILE)?.unwrap_or_default(), robot: read(ROBOT_FILE)? })
 }
 
-/// Everything that would be wrong with the folder if these texts stood in it. `channels` are what config.toml gives to alerts.
+/// Everything that would be wrong with the folder if it had these texts. `channels` is what config.toml provides for
+/// alerts.
 pub fn check_texts(dir: &Path, texts: &TaskTexts, channels: &Channels) -> Result<(), Problem> {
     let source = |name: &str, text: &str| {
         let file = dir.join(name);
@@ -166,12 +167,12 @@ pub fn check_texts(dir: &Path, texts: &TaskTexts, channels: &Channels) -> Result
     if let Some((source, task, script)) = check_sources(source(TASK_FILE, &texts.task), robot, &mut found) {
         note_problem(read_items(dir, &script), &mut found);
         let alerts = check::alerts(&source, &task, Some(channels));
-        // A target that cannot be read was noted above.
+        // An invalid target was noted above.
         let is_noted =
             |it: &Problem| found.iter().any(|before| (before.line, &before.message) == (it.line, &it.message));
         let unnoted: Vec<Problem> = alerts.into_iter().filter(|it| !is_noted(it)).collect();
         found.extend(unnoted);
-        // What is wrong with the templates is no mistake in these texts.
+        // Errors in the templates are not errors of these texts.
         let learned = |name| Folder::open(dir).ok().and_then(|folder| read_template(&folder, name).ok().flatten());
         if let Some((_, template)) = learned(TEMPLATE_FILE) {
             let details = learned(DETAILS_FILE);
@@ -182,7 +183,7 @@ pub fn check_texts(dir: &Path, texts: &TaskTexts, channels: &Channels) -> Result
     Problem::from_all(found)
 }
 
-/// Replaces each file whose text is another; an empty robot.toml is none.
+/// Replaces each file whose text has changed; without a text robot.toml is removed.
 pub fn write_texts(dir: &Path, texts: &TaskTexts) -> Result<(), FileError> {
     let (folder, before) = (Folder::open(dir)?, read_texts(dir)?);
     if texts.task != before.task {
@@ -195,8 +196,8 @@ pub fn write_texts(dir: &Path, texts: &TaskTexts) -> Result<(), FileError> {
     }
 }
 
-/// Reads both files and notes everything that is wrong with them; what follows from another mistake is not noted. Gives
-/// what they say without their mistakes, and the source of task.toml to point into; none where nothing can be said.
+/// Parses and checks both files, and notes everything that is wrong except what follows from another error. Returns the
+/// values without the invalid parts, and the source of task.toml for error positions; `None` if nothing can be parsed.
 fn check_sources(
     task_source: Result<TomlSource, Problem>,
     robot_source: Result<Option<TomlSource>, Problem>,
@@ -226,7 +227,7 @@ fn check_sources(
     of_steps.retain(|it| !script.explains(&it.message) && (script.is_complete() || !it.message.contains(NO_PAGE_YET)));
     let mut all: Vec<Problem> = [task.problems, own, script.problems, of_steps].concat();
     all.sort_by_key(|problem| (problem.file != task_source.file(), problem.line, problem.column));
-    // Of several checks that stumble over the same word the first has said it.
+    // Of several problems at the same place the first is kept.
     all.dedup_by(|it, before| {
         it.line.is_some() && (&it.file, it.line, it.column) == (&before.file, before.line, before.column)
     });
@@ -234,27 +235,27 @@ fn check_sources(
     Some((task.source, task.value?, script.value?))
 }
 
-/// Said of a step after one that could not be read.
+/// Part of the message for a step after one that could not be parsed.
 const NO_PAGE_YET: &str = "needs a page, and no step before it gets one";
 
-/// Do a task's alerts need nothing that config.toml does not have?
+/// Checks that config.toml provides what a task's alerts need.
 fn check_channels(folder: &TaskFolder, channels: &Channels) -> Result<(), Problem> {
     if folder.task.alert.urls.iter().all(|url| crate::alert::check(url, Some(channels)).is_ok()) {
         return Ok(());
     }
-    // Read once more, for the caret: this is the rare case.
+    // Rare, so the file is parsed again for the error position.
     let source = read_toml(&Folder::open(&folder.dir).map_err(Problem::from)?, TASK_FILE)?;
     source.map_or(Ok(()), |source| Problem::from_all(check::alerts(&source, &folder.task, Some(channels))))
 }
 
-/// As [`read`], for a daemon that may alert through these channels only.
+/// As [`read`], and checks the alert targets against these channels.
 pub fn read_with_channels(dir: &Path, channels: &Channels) -> Result<TaskFolder, Problem> {
     let folder = read(dir)?;
     check_channels(&folder, channels)?;
     Ok(folder)
 }
 
-/// Replaces template.json in one step. The folder keeps the old one if anything goes wrong.
+/// Replaces template.json atomically.
 pub fn write_template(dir: &Path, json: &str) -> Result<(), FileError> {
     Folder::open(dir)?.replace(TEMPLATE_FILE, json.as_bytes(), folder::PUBLIC_FILE)
 }
@@ -268,7 +269,7 @@ pub fn write_details(dir: &Path, json: &str) -> Result<(), FileError> {
     Folder::open(dir)?.replace(DETAILS_FILE, json.as_bytes(), folder::PUBLIC_FILE)
 }
 
-/// When a person last changed what a run does: task.toml or robot.toml. `None` when neither can be looked at.
+/// When task.toml or robot.toml was last changed; `None` if neither can be inspected.
 pub fn changed_at(dir: &Path) -> Option<SystemTime> {
     let changed = |file: &str| dir.join(file).symlink_metadata().and_then(|meta| meta.modified()).ok();
     [TASK_FILE, ROBOT_FILE].into_iter().filter_map(changed).max()

@@ -1,5 +1,5 @@
-//! .state/pages.json and .state/page-NN.zst: pages for the next run, and robots.json beside them. Nobody needs any of this:
-//! what is damaged or gone is fetched again.
+//! The page cache of a task (.state/pages.json and .state/page-NN.zst) for conditional requests, and its robots.txt
+//! files (.state/robots.json). All of it is expendable: what is damaged or missing is fetched again.
 
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ use crate::model::{CachedPage, RobotsTxt};
 const INDEX: &str = "pages.json";
 const ROBOTS: &str = "robots.json";
 
-/// More than a run reads by default (`limits.max_pages`), and few enough for the slots to be the whole bookkeeping.
+/// More than a run reads by default (`limits.max_pages`), and few enough for a fixed set of slots.
 const MAX_PAGES: usize = 64;
 const MAX_ALL_BYTES: u64 = 32 << 20;
 const MAX_INDEX_BYTES: u64 = 2 << 20;
 
-/// A task talks to a handful of hosts.
+/// A task uses few hosts.
 const MAX_ROBOTS: usize = 8;
 const MAX_ROBOTS_FILE: u64 = 16 << 20;
 
-/// The kept pages of one task, the oldest given up for new ones.
+/// The cached pages of one task; the least recently used are dropped for new ones.
 #[derive(Debug)]
 pub struct PageCache {
     dir: PathBuf,
@@ -36,10 +36,10 @@ pub struct PageCache {
 #[derive(Debug, Serialize, Deserialize)]
 struct PageCacheEntry {
     page: CachedPage,
-    /// Which file has the body.
+    /// The number of the body's file.
     slot: usize,
     bytes: u64,
-    /// Of the body's file: a crash between the two writes leaves a body that is not this page's.
+    /// Of the body's file: after a crash between the two writes the body may be another page's.
     digest: u64,
     used_at: DateTime<Utc>,
 }
@@ -55,7 +55,7 @@ impl PageCache {
         self.entries.iter().map(|entry| entry.page.clone()).collect()
     }
 
-    /// The body as it was put in, still compressed.
+    /// The body as it was stored, still compressed.
     pub fn body(&mut self, url: &Url, now: DateTime<Utc>) -> Option<Vec<u8>> {
         let entry = self.entries.iter_mut().find(|entry| entry.page.url == *url)?;
         let folder = Folder::open(&self.dir).ok()?.subfolder(STATE).ok()??;
@@ -65,7 +65,7 @@ impl PageCache {
         (digest(&bytes) == entry.digest).then_some(bytes)
     }
 
-    /// Keeps a page in place of what was known of its address. One that is too large is not kept.
+    /// Stores a page, replacing an earlier version. A page that is too large is not stored.
     pub fn put(&mut self, page: CachedPage, body: &[u8], now: DateTime<Utc>) -> Result<(), FileError> {
         let json = serde_json::to_string(&page).map_or(usize::MAX, |json| json.len());
         if body.len() > CachedPage::MAX_BODY_BYTES || json > CachedPage::MAX_JSON_BYTES {
@@ -85,7 +85,7 @@ impl PageCache {
         Ok(())
     }
 
-    /// Writes down what is where. Until then the bodies stand there unknown, and the next page takes their place.
+    /// Writes the index. Until then new bodies are not referenced, and the next page may overwrite them.
     pub fn write(&self) -> Result<(), FileError> {
         if !self.changed {
             return Ok(());
@@ -109,7 +109,7 @@ pub fn read_robots(dir: &Path) -> Vec<RobotsTxt> {
     read_json(dir, ROBOTS, MAX_ROBOTS_FILE).unwrap_or_default()
 }
 
-/// Keeps these and, as far as there is room, what was known of other origins.
+/// Stores these and, as far as the limit allows, the known ones of other origins.
 pub fn write_robots(dir: &Path, new: Vec<RobotsTxt>) -> Result<(), FileError> {
     let mut all: Vec<RobotsTxt> = new;
     for old in read_robots(dir) {

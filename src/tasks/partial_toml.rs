@@ -1,5 +1,5 @@
-//! A TOML file read as far as it can be: what does not fit is noted and left out, and the rest is read again. So every
-//! mistake is found, and not only the first.
+//! Error-tolerant parsing of a TOML file: an invalid part is noted and removed, and the rest is parsed again. So every
+//! error is reported, not only the first.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,25 +11,25 @@ use toml::de::{DeArray, DeTable, DeValue, Deserializer};
 use super::problem::Problem;
 use super::source::TomlSource;
 
-/// Nobody reads more at once.
+/// More errors are not reported at once.
 const MOST_PROBLEMS: usize = 100;
 
 pub(super) struct PartialToml<T> {
-    /// The file without what was left out, to point into.
+    /// The file without the removed parts, for error positions.
     pub source: TomlSource,
-    /// What it says without its mistakes; none where nothing can be said.
+    /// The value without the invalid parts; `None` if nothing can be parsed.
     pub value: Option<T>,
     /// In the order of the lines.
     pub problems: Vec<Problem>,
     skipped: SkippedParts,
 }
 
-/// What was left out.
+/// The removed parts.
 #[derive(Default)]
 struct SkippedParts {
-    /// Names and texts in it: what is said about them elsewhere follows from the mistake.
+    /// Names and texts in them: other problems about these words are consequences.
     words: BTreeSet<String>,
-    /// Where the tables stand that something was taken out of.
+    /// The spans of tables from which something was removed.
     tables: Vec<Range<usize>>,
 }
 
@@ -46,7 +46,7 @@ impl<T: DeserializeOwned> PartialToml<T> {
 
     fn read_in_pieces(&mut self, source: &TomlSource, first: &toml::de::Error) {
         let Ok(mut root) = DeTable::parse(source.text()) else {
-            // Where the syntax is wrong nobody knows what the rest means.
+            // After a syntax error the rest cannot be interpreted.
             self.problems.push(source.explain(first.message(), first.span()));
             return;
         };
@@ -74,7 +74,7 @@ impl<T: DeserializeOwned> PartialToml<T> {
 }
 
 impl<T> PartialToml<T> {
-    /// The value of a file that is not there.
+    /// The value of a missing file.
     pub fn absent(source: &TomlSource, value: T) -> PartialToml<T> {
         PartialToml {
             source: source.clone(),
@@ -88,22 +88,22 @@ impl<T> PartialToml<T> {
         self.problems.is_empty()
     }
 
-    /// Was something of this name left out?
+    /// Whether something of this name was removed.
     pub fn has_skipped(&self, word: &str) -> bool {
         self.skipped.words.contains(word)
     }
 
-    /// Is this said only because of what was left out?
+    /// Whether a message is only a consequence of the removed parts.
     pub fn explains(&self, message: &str) -> bool {
         message.split('`').skip(1).step_by(2).any(|word| self.has_skipped(word))
     }
 
-    /// A key is missing since it was wrong, or misspelt.
+    /// Whether a key is missing only because it was invalid or misspelt, and so removed.
     fn is_consequence(&self, message: &str, place: Option<Range<usize>>) -> bool {
         message.starts_with("missing field") && place.is_some_and(|place| self.skipped.tables.contains(&place))
     }
 
-    /// Takes out what stands at a place: the innermost key of a table or element of an array.
+    /// Removes the innermost table key or array element at a span.
     fn skip_at(
         &mut self,
         table: &mut DeTable<'_>,
@@ -149,9 +149,9 @@ impl<T> PartialToml<T> {
             let depth = path.len() + 1;
             path.push(at.to_string());
             let is_touched = self.skip_in_value(item, place, path);
-            // On success it leads to what was taken out.
+            // On success it leads to the removed part.
             path.truncate(depth);
-            // A step whose only key was wrong is no step any more.
+            // A step whose only key was removed is removed as well.
             let is_empty = is_touched && matches!(item.get_ref(), DeValue::Table(table) if table.is_empty());
             if is_empty || !is_touched && item.span() == *place {
                 self.skipped.note(item.get_ref());
@@ -169,7 +169,7 @@ impl<T> PartialToml<T> {
     }
 }
 
-/// The value that is wrong where a whole step is said to be, which has only one.
+/// The span of a step's only value, where the parser reports the whole step.
 fn pointed_at(root: &DeTable<'_>, message: &str, place: Range<usize>) -> Range<usize> {
     let is_about_keys = message.starts_with("missing field") || message.starts_with("wanted exactly");
     let found = || root.values().find_map(|value| only_value(value, &place));

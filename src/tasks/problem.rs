@@ -1,4 +1,4 @@
-//! What is wrong with a file that a person wrote: where, what, and what to write instead.
+//! An error in a file that a person wrote: place, message, source line with carets, and hint.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::folder::FileError;
 
-/// A source line longer than this is shown as a window around the caret.
+/// Of a longer source line only a window around the caret is shown.
 const SNIPPET_CHARS: usize = 100;
 
 /// Displayed as `file:line:column: message`, the source line with carets under the place, and the hint.
@@ -25,10 +25,10 @@ pub struct Problem {
     pub hint: Option<String>,
     /// The source line, and below it the carets.
     pub snippet: Option<Box<str>>,
-    /// Nothing is wrong with the file: whoever reads it has no descriptor or no memory left.
+    /// The file could not be read because descriptors or memory ran out; the file itself is not at fault.
     #[serde(skip)]
     pub is_shortage: bool,
-    /// What else is wrong with the same task folder, one behind the other.
+    /// Further problems of the same task folder, as a linked list.
     #[serde(skip)]
     pub also: Option<Box<Problem>>,
 }
@@ -39,20 +39,20 @@ impl Problem {
         Problem { file, line: None, column: None, message, hint: None, snippet: None, is_shortage: false, also: None }
     }
 
-    /// The first of several, with the others behind it.
+    /// Chains several problems: the first, with the others in `also`.
     pub fn from_all(problems: Vec<Problem>) -> Result<(), Problem> {
         let flat: Vec<Problem> = problems.into_iter().flat_map(Problem::into_all).collect();
         let chained = |behind: Option<Problem>, it: Problem| Some(Problem { also: behind.map(Box::new), ..it });
         flat.into_iter().rev().fold(None, chained).map_or(Ok(()), Err)
     }
 
-    /// It and all the others.
+    /// This problem and all the others.
     pub fn into_all(mut self) -> Vec<Problem> {
         let also = self.also.take();
         std::iter::once(self).chain(also.into_iter().flat_map(|it| it.into_all())).collect()
     }
 
-    /// A problem at a stretch of the file's text.
+    /// A problem at a span of the file's text.
     pub fn at(file: &Path, text: &str, span: Range<usize>, message: impl Into<String>) -> Problem {
         let start = floor_char_boundary(text, span.start);
         let before = &text[..start];
@@ -78,7 +78,7 @@ impl Problem {
         Problem::at(file, text, place..place, message)
     }
 
-    /// Where it is, but not what stands there: a password, which must not come into a log.
+    /// Without the source line, which may contain a password.
     pub fn without_snippet(self) -> Problem {
         Problem { snippet: None, ..self }
     }
@@ -131,12 +131,12 @@ fn snippet(number: usize, line: &str, skip: usize, marked: &str) -> String {
     format!("  {number} | {shown}\n  {margin} | {pad}{}", "^".repeat(carets.max(1)))
 }
 
-/// A control character could move the cursor of the terminal that shows it.
+/// Replaces control characters, which could move the cursor of a terminal.
 fn visible(c: char) -> char {
     if c != '\t' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c)) { '\u{fffd}' } else { c }
 }
 
-/// As wide as the character: an ideograph takes two columns, a combining mark none; U+3000 is a blank of width two.
+/// A blank as wide as the character: an ideograph takes two columns (U+3000), a combining mark none.
 fn blank(c: char) -> char {
     match c {
         '\t' => '\t',

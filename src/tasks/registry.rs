@@ -1,5 +1,5 @@
-//! All task folders, as they stand on disk. An event is only a hint: `rescan` lists the folder and looks at every stamp,
-//! and parses only what has changed, so that ten thousand folders are looked through in a blink.
+//! The registry of all task folders. Watcher events are only hints: `rescan` lists the tasks folder, compares the
+//! stamps of all files, and parses only what has changed, so that ten thousand folders are scanned quickly.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirEntry};
@@ -14,9 +14,9 @@ use super::{Problem, ROBOT_FILE, TASK_FILE, TEMPLATE_FILE, TaskFolder, check_cha
 use crate::alert::Channels;
 use crate::model::{TaskName, shortage};
 
-/// Folders that are looked at at the same time; more than there are processors, because they wait for the disk.
+/// Threads of a scan; may be more than there are processors, because they wait for the disk.
 const SCAN_THREADS: usize = 8;
-/// A thread for fewer folders than this costs more than it saves; a guess, not measured.
+/// For fewer folders than this a thread costs more than it saves; a guess, not measured.
 const MIN_FOLDERS_PER_THREAD: usize = 64;
 
 #[derive(Debug)]
@@ -25,17 +25,17 @@ pub struct TaskRegistry {
     entries: BTreeMap<TaskName, RegistryEntry>,
     strays: Vec<Problem>,
     scan_problem: Option<Problem>,
-    /// What config.toml gives to alerts; none: nobody has said.
+    /// What config.toml provides for alerts; `None` if that is not checked.
     channels: Option<Channels>,
     reader: fn(&Path) -> Result<TaskFolder, Problem>,
 }
 
-/// One folder. A broken edit keeps the version before it.
+/// One folder. After a broken edit the last good version is kept.
 #[derive(Debug)]
 pub struct RegistryEntry {
-    /// The newest version that could be read; absent when there never was one.
+    /// The last good version; `None` if there never was one.
     pub good: Option<Arc<TaskFolder>>,
-    /// What is wrong with the folder as it stands now.
+    /// What is wrong with the folder now.
     pub problem: Option<Problem>,
     stamps: FolderStamps,
 }
@@ -43,13 +43,13 @@ pub struct RegistryEntry {
 /// What happened to a folder since the last scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FolderChange {
-    /// There is a first good version.
+    /// The folder has a first good version.
     Added(TaskName),
-    /// There is another good version, or the same one again after a broken edit.
+    /// The folder has a new good version, or the same one again after a broken edit.
     Edited(TaskName),
-    /// The folder cannot be read as it stands; a good version before it stays.
+    /// The folder is invalid now; an earlier good version stays in use.
     Broken(TaskName),
-    /// The folder is gone, or renamed to what is not a task.
+    /// The folder was removed, or renamed to something that is not a task.
     Removed(TaskName),
 }
 
@@ -64,10 +64,10 @@ impl FolderChange {
     }
 }
 
-/// Of task.toml, robot.toml and template.json; the folder itself stands for what cannot be opened.
+/// Of task.toml, robot.toml and template.json; `None` if the folder cannot be opened.
 type FolderStamps = Option<[Option<FileStamp>; 3]>;
 
-/// A folder that is not as it was when it was last looked at.
+/// A folder that has changed since the last scan.
 struct ChangedFolder {
     name: TaskName,
     stamps: FolderStamps,
@@ -75,7 +75,7 @@ struct ChangedFolder {
 }
 
 impl TaskRegistry {
-    /// An empty shelf; `rescan` fills it.
+    /// An empty registry; `rescan` fills it.
     pub fn new(tasks_dir: impl Into<PathBuf>) -> TaskRegistry {
         TaskRegistry {
             dir: tasks_dir.into(),
@@ -87,19 +87,20 @@ impl TaskRegistry {
         }
     }
 
-    /// A task whose alerts need a command or a mail server that is not among these is broken.
+    /// Also checks alert targets: a task that needs a command or mail server which is not among these is broken.
     pub fn with_channels(self, channels: Channels) -> TaskRegistry {
         TaskRegistry { channels: Some(channels), ..self }
     }
 
-    /// Compares the disk with the shelf, and says what has changed. A tasks folder that cannot be listed changes nothing.
+    /// Compares the disk with the registry and returns what has changed. If the tasks folder cannot be listed, nothing
+    /// changes.
     pub fn rescan(&mut self) -> Vec<FolderChange> {
         let found = match self.list() {
             Ok(found) => found,
             Err(error) => {
                 let why = shortage::in_words(&error);
                 let problem = Problem::new(&self.dir, format!("the tasks folder cannot be listed: {why}"));
-                self.scan_problem = Some(problem.hint("the tasks that were known before stay as they are"));
+                self.scan_problem = Some(problem.hint("tasks that were read before stay in use"));
                 return Vec::new();
             }
         };
@@ -119,12 +120,12 @@ impl TaskRegistry {
         self.entries.iter()
     }
 
-    /// Folders whose names cannot be tasks' names.
+    /// Folders whose names are not valid task names.
     pub fn strays(&self) -> &[Problem] {
         &self.strays
     }
 
-    /// Why the last scan could not list the tasks folder, or not read all of it: what is not there may not be gone.
+    /// Why the last scan could not list the tasks folder or read all of it. Missing folders may then still exist.
     pub fn scan_problem(&self) -> Option<&Problem> {
         self.scan_problem.as_ref()
     }
@@ -162,8 +163,8 @@ impl TaskRegistry {
             .collect()
     }
 
-    /// The folders that are not as they were, read. Several at a time: a cold disk answers many questions at once, and
-    /// most of a start with ten thousand folders is reading them.
+    /// Reads the changed folders, in several threads: a cold disk serves parallel reads faster, and most of a start
+    /// with ten thousand folders is reading them.
     fn read_changed(&self, names: Vec<TaskName>) -> Vec<ChangedFolder> {
         let look = |names: &[TaskName]| {
             names.iter().filter_map(|name| self.read_if_changed(name)).collect::<Vec<ChangedFolder>>()
@@ -175,7 +176,7 @@ impl TaskRegistry {
         thread::scope(|threads| {
             let start = |names| thread::Builder::new().spawn_scoped(threads, move || look(names)).ok();
             let shares: Vec<_> = names.chunks(share).map(|names| (names, start(names))).collect();
-            // Whatever found no thread is looked at here.
+            // Folders for which no thread could be started are read here.
             let looks = |(names, looker): (&[TaskName], Option<ScopedJoinHandle<'_, Vec<ChangedFolder>>>)| {
                 looker.and_then(|it| it.join().ok()).unwrap_or_else(|| look(names))
             };
@@ -185,17 +186,18 @@ impl TaskRegistry {
 
     fn read_if_changed(&self, name: &TaskName) -> Option<ChangedFolder> {
         let dir = self.dir.join(name.as_str());
-        // Stamps come before the read: what changes in between is seen at the next scan.
+        // Stamps are taken before the read, so that a change in between is seen at the next scan.
         let stamps = stamps(&dir);
         let same = stamps.is_some() && self.entries.get(name).is_some_and(|entry| entry.stamps == stamps);
         (!same).then(|| ChangedFolder { name: name.clone(), stamps, read: self.read(&dir) })
     }
 
-    /// A folder that makes pieme panic is one that cannot be read, and keeps nobody from the others.
+    /// A folder that makes pieme panic counts as broken and does not affect the others.
     fn read(&self, dir: &Path) -> Result<TaskFolder, Problem> {
         catch_unwind(|| (self.reader)(dir)).unwrap_or_else(|_| {
             let problem = Problem::new(dir, "pieme panicked while it read this folder");
-            Err(problem.hint("this is a mistake in pieme, not in the folder; a version before it stays in force"))
+            Err(problem
+                .hint("this is a bug in pieme, please report it; the last good version of the task stays in use"))
         })
     }
 
@@ -207,16 +209,16 @@ impl TaskRegistry {
             None => Ok(folder),
         };
         match read.and_then(with_channels) {
-            // No fault of the folder's: it is as it was, and is read again at the next scan.
+            // Not the folder's fault: it keeps its state and is read again at the next scan.
             Err(problem) if problem.is_shortage => {
-                self.scan_problem = Some(problem.hint("the tasks that were known before stay as they are"));
+                self.scan_problem = Some(problem.hint("tasks that were read before stay in use"));
                 if let Some(entry) = self.entries.get_mut(&name) {
                     entry.stamps = None;
                 }
                 None
             }
             Ok(folder) => {
-                // A rewritten file that says the same is no news, unless it mends a broken one.
+                // A rewritten file with the same content is no change, unless it repairs a broken one.
                 let same = before.is_some_and(|entry| entry.problem.is_none()) && good.as_deref() == Some(&folder);
                 let change =
                     if good.is_some() { FolderChange::Edited(name.clone()) } else { FolderChange::Added(name.clone()) };
@@ -232,12 +234,12 @@ impl TaskRegistry {
     }
 }
 
-/// Hidden folders, drafts, editors' copies and tasks that were switched off are not tasks.
+/// Hidden folders, drafts, backup copies of editors and disabled tasks are not tasks.
 fn is_task_name(name: &str) -> bool {
     !name.starts_with(['.', '_']) && !name.ends_with('~') && !name.ends_with(".disabled")
 }
 
-/// A link is looked at as well: it is refused aloud, not passed over.
+/// Includes symbolic links, so that they are reported as refused and not silently ignored.
 fn could_be_a_folder(item: &DirEntry) -> bool {
     item.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink())
 }
@@ -252,7 +254,7 @@ mod tests {
     use super::*;
     use crate::tasks::FileError;
 
-    /// A shelf with one good folder, whose task.toml was just edited.
+    /// A registry with one good folder, whose task.toml was just edited.
     fn edited() -> (tempfile::TempDir, TaskRegistry, TaskName) {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let file = scratch.path().join("hotels/task.toml");

@@ -1,26 +1,27 @@
-//! A new labelling: template, columns, labels and a sample, in an order that a watching daemon can live with.
+//! Writes a new label to the task folder: labels, columns, sample and, last, the template that a watching daemon acts
+//! on.
 
 use super::{Label, Problem, TaskFolder};
 use super::{clear_samples, forget_proposals, read_labels, read_samples, save_previous};
 use super::{write_columns, write_labels, write_sample, write_template};
 use crate::model::{Column, Table};
 
-/// What a labelling puts into the folder.
+/// What a label changes in the folder.
 pub struct Relabelling<'a> {
     /// As JSON text.
     pub template: &'a str,
-    /// What was said, with the names of the columns.
+    /// The label itself, with the names of the columns.
     pub label: Label,
-    /// As task.toml will have them.
+    /// The columns for task.toml.
     pub columns: &'a [Column],
-    /// The page that it was said of, and the rows that are expected of it.
+    /// The labelled page, and the rows expected on it.
     pub body: &'a [u8],
     pub expected: &'a Table,
-    /// The template reads the old shape as well: what was expected of the old pages still is.
+    /// The template also fits the old layout, so the old samples are kept.
     pub repairs: bool,
 }
 
-/// Writes it; what it replaces can be brought back.
+/// Writes everything; [`super::restore_previous`] undoes it.
 pub fn relabel(folder: &TaskFolder, new: Relabelling<'_>) -> Result<(), Problem> {
     let dir = &folder.dir;
     let mut labels = read_labels(dir)?;

@@ -1,4 +1,5 @@
-//! samples/: the pages a template was learned from and the rows expected of them, to replay without the network.
+//! samples/: the pages that a template was learned from, with the rows expected on them. `pieme test` replays them
+//! offline.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +11,7 @@ use crate::model::Table;
 
 const SAMPLES: &str = "samples";
 
-/// A page is at most 20 MB by default; a person may allow more, not without end.
+/// A page has at most 20 MB by default; a person may allow more, up to this.
 const MAX_SAMPLE_BYTES: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +21,7 @@ pub struct Sample {
     pub expected: Table,
 }
 
-/// Keeps a page and the rows expected of it, as `samples/page-0.html` and `samples/page-0.json`.
+/// Writes a page and its expected rows, as `samples/page-0.html` and `samples/page-0.json`.
 pub fn write_sample(dir: &Path, page_index: u32, body: &[u8], expected: &Table) -> Result<(), FileError> {
     let folder = Folder::open(dir)?.make_subfolder(SAMPLES, PUBLIC_FOLDER)?;
     let json = serde_json::to_vec_pretty(expected)
@@ -38,7 +39,10 @@ pub fn read_samples(dir: &Path) -> Result<Vec<Sample>, Problem> {
         let Some(json) = folder.read(&rows_file(index), MAX_SAMPLE_BYTES)? else { continue };
         let Some(body) = folder.read(&page_file(index), MAX_SAMPLE_BYTES)? else { continue };
         let expected = serde_json::from_slice(&json).map_err(|error| {
-            Problem::new(&folder.path().join(rows_file(index)), format!("these are not a sample's rows: {error}"))
+            Problem::new(
+                &folder.path().join(rows_file(index)),
+                format!("this is not a table of expected rows: {error}"),
+            )
         })?;
         samples.push(Sample { index, body, expected });
     }

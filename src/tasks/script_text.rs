@@ -1,16 +1,16 @@
-//! robot.toml as the person wrote it, step by step, with the comments above each.
+//! The source text of each step of robot.toml, with the comments above it.
 
 use toml_edit::Document;
 
 use super::folder::Folder;
 use super::{ROBOT_FILE, TaskFolder, read_toml};
 
-/// The texts of the steps, one each; none where the file cannot be read so.
+/// One text per step; empty if the file cannot be split into steps.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptText(Vec<String>);
 
 impl ScriptText {
-    /// Of a folder that was read just now; a file that was edited meanwhile is not its text any more.
+    /// The texts for a folder that was just read; empty if the file was edited meanwhile.
     pub fn of(task: &TaskFolder) -> ScriptText {
         let source = Folder::open(&task.dir).ok().and_then(|folder| read_toml(&folder, ROBOT_FILE).ok().flatten());
         let steps = source.map(|source| cut(source.text())).unwrap_or_default();
@@ -37,7 +37,7 @@ fn cut_list(text: &str) -> Option<Vec<String>> {
 /// `[[step]]`, line by line.
 fn cut_tables(text: &str) -> Vec<String> {
     let mut steps: Vec<Vec<&str>> = Vec::new();
-    // Comments stand above the step that they are about.
+    // Comments belong to the step below them.
     let mut waiting: Vec<&str> = Vec::new();
     for line in text.lines() {
         let trimmed = line.trim();
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn every_step_has_its_comments_and_its_inner_steps() {
-        let text = "# The way.\n\n# first\n[[step]]\nget = '/a'\n\n# second\n[[step]] # here\n[step.if]\nwhen = { css = 'a' }\n\n\
-                    [[step.if.then]]\nget = '/b'\n\n[[step]]\npaginate = {}\n";
+        let text = "# The way.\n\n# first\n[[step]]\nget = '/a'\n\n# second\n[[step]] # here\n[step.if]\n\
+                    when = { css = 'a' }\n\n[[step.if.then]]\nget = '/b'\n\n[[step]]\npaginate = {}\n";
         let steps = cut(text);
         assert_eq!(steps.len(), 3, "{steps:?}");
         assert_eq!(steps[0], "# first\n[[step]]\nget = '/a'");

@@ -1,6 +1,6 @@
-//! A task folder as a set of files, for daemons that share it: task.toml, robot.toml, templates, labels, samples, lists of
-//! items, and of `.state/` the session, proposals and what a labelling replaced. Kept pages and robots.txt files stay where
-//! they are: they only save a fetch.
+//! The files of a task folder that a fleet shares: task.toml, robot.toml, templates, labels, samples, item files, and
+//! from `.state/` the session, the proposals and what a label replaced. Cached pages and robots.txt files are not
+//! shared: they only save a fetch.
 
 use std::fs;
 use std::io;
@@ -12,21 +12,21 @@ use super::folder::{FileError, FileStamp, Folder, PRIVATE_FILE, PRIVATE_FOLDER, 
 use super::state::STATE;
 use crate::model::TaskName;
 
-/// The largest that pieme writes: a sample.
+/// The size limit of a sample, the largest file that pieme writes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
-/// Files that are looked at; a folder with more is no task's.
+/// Files of one folder that are shared; no task has more.
 const MAX_FILES: usize = 2_000;
-/// `.state/before/template.json` is the deepest.
+/// The depth of `.state/before/template.json`.
 const MAX_DEPTH: usize = 3;
 
-/// A file of the folder, by its path in it.
+/// A file, by its path relative to the task folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StampedFile {
     pub path: String,
     pub stamp: FileStamp,
 }
 
-/// The task folders that stand in tasks/.
+/// The names of the task folders in tasks/.
 pub fn names(tasks: &Path) -> io::Result<Vec<TaskName>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(tasks)? {
@@ -40,7 +40,7 @@ pub fn names(tasks: &Path) -> io::Result<Vec<TaskName>> {
     Ok(names)
 }
 
-/// The files that are shared, in the order of their paths.
+/// The shared files, sorted by path.
 pub fn files(dir: &Path) -> Result<Vec<StampedFile>, FileError> {
     let mut found = Vec::new();
     walk(&Folder::open(dir)?, "", 1, &mut found)?;
@@ -52,7 +52,7 @@ fn walk(folder: &Folder, prefix: &str, depth: usize, found: &mut Vec<StampedFile
     let io_error = |source| FileError::Io { path: folder.path().to_owned(), source };
     for entry in fs::read_dir(folder.path()).map_err(io_error)? {
         let entry = entry.map_err(io_error)?;
-        // Neither a link nor what is not text is anybody's task.
+        // Symbolic links and names that are not UTF-8 are ignored.
         let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else { continue };
         let path = format!("{prefix}{name}");
         if kind.is_dir() && depth < MAX_DEPTH && (path == STATE || !name.starts_with('.')) {
@@ -71,7 +71,7 @@ fn is_shared(path: &str, name: &str) -> bool {
     !name.starts_with('.') && !name.ends_with('~') && !stays_here
 }
 
-/// A file's bytes and when it was last changed; `None` when it went meanwhile.
+/// A file's bytes and modification time; `None` if it was removed meanwhile.
 pub fn read_file(dir: &Path, path: &str) -> Result<Option<(Vec<u8>, SystemTime)>, FileError> {
     let Some((folder, name)) = inside(dir, path, false)? else { return Ok(None) };
     let modified = folder.path().join(&name).symlink_metadata().and_then(|meta| meta.modified());
@@ -79,7 +79,7 @@ pub fn read_file(dir: &Path, path: &str) -> Result<Option<(Vec<u8>, SystemTime)>
     Ok(bytes.zip(modified.ok()))
 }
 
-/// Replaces a file in one step, or deletes it.
+/// Replaces a file atomically, or deletes it.
 pub fn write_file(dir: &Path, path: &str, body: Option<&[u8]>) -> Result<(), FileError> {
     let mode = if path.starts_with(".state/") { PRIVATE_FILE } else { PUBLIC_FILE };
     match (inside(dir, path, body.is_some())?, body) {
@@ -89,12 +89,15 @@ pub fn write_file(dir: &Path, path: &str, body: Option<&[u8]>) -> Result<(), Fil
     }
 }
 
-/// The folder that a file stands in. A path comes from the store, so it may be anything.
+/// The folder and name of a file. The path comes from the store and is not trusted.
 fn inside(dir: &Path, path: &str, make: bool) -> Result<Option<(Folder, String)>, FileError> {
     let parts: Vec<&str> = path.split('/').collect();
     let is_plain = |part: &&str| !part.is_empty() && (!part.starts_with('.') || *part == STATE);
     if parts.len() > MAX_DEPTH || !parts.iter().all(is_plain) {
-        return Err(FileError::Refused { path: dir.join(TASK_FILE), what: "a shared file leads out of the folder" });
+        return Err(FileError::Refused {
+            path: dir.join(TASK_FILE),
+            what: "the path of a shared file leads out of the folder",
+        });
     }
     let mut folder = Folder::open(dir)?;
     for part in &parts[..parts.len() - 1] {
@@ -106,12 +109,12 @@ fn inside(dir: &Path, path: &str, make: bool) -> Result<Option<(Folder, String)>
     Ok(Some((folder, parts[parts.len() - 1].to_owned())))
 }
 
-/// Makes a folder that is to be filled.
+/// Creates an empty task folder.
 pub fn make_folder(dir: &Path) -> Result<(), FileError> {
     fs::create_dir(dir).map_err(|source| FileError::Io { path: dir.to_owned(), source })
 }
 
-/// Removes a folder: first from sight, so that one half removed is never taken for an edit.
+/// Removes a folder. It is renamed first, so that a half-removed folder is never taken for an edit.
 pub fn remove_folder(tasks: &Path, name: &TaskName) -> Result<(), FileError> {
     let (dir, away): (PathBuf, PathBuf) = (tasks.join(name.as_str()), tasks.join(format!(".{name}.removed")));
     let io_error = |source| FileError::Io { path: dir.clone(), source };

@@ -1,4 +1,4 @@
-//! A TOML file's text with its name, so that whatever is wrong in it can be pointed at.
+//! A TOML file's text and path, for errors that point at the place.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use toml_edit::{Document, Item, Key};
 
 use super::problem::Problem;
 
-/// How many edits a word may be away from the one that is proposed for it.
+/// The maximum edit distance between a word and its suggestion.
 fn edits_allowed(word: &str) -> usize {
     1 + word.chars().count() / 3
 }
@@ -18,14 +18,14 @@ fn edits_allowed(word: &str) -> usize {
 pub struct TomlSource {
     file: PathBuf,
     text: String,
-    /// Elements of arrays that are not counted, by their paths.
+    /// Paths of removed array elements, which are not counted.
     skipped: BTreeSet<Vec<String>>,
 }
 
 impl TomlSource {
     pub fn new(file: PathBuf, bytes: Vec<u8>) -> Result<TomlSource, Problem> {
         match String::from_utf8(bytes) {
-            // Editors on other systems put a byte-order mark first; it is no part of the text.
+            // Editors on Windows write a byte-order mark; it is not part of the text.
             Ok(text) => {
                 let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
                 Ok(TomlSource { text, file, skipped: BTreeSet::new() })
@@ -50,7 +50,7 @@ impl TomlSource {
         self.text
     }
 
-    /// Reads the file's value; what does not fit is said in our words, with a proposal where one is near.
+    /// Parses the file. Errors are reworded, with a suggestion if a known word is near.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         toml::from_str(&self.text).map_err(|error| self.explain(error.message(), error.span()))
     }
@@ -59,8 +59,8 @@ impl TomlSource {
         Problem::at(&self.file, &self.text, span, message)
     }
 
-    /// A problem at the value of a key, such as `["schedule", "cron"]` or `["column", "2", "pattern"]`; where the file
-    /// does not have the whole path, at as much of it as there is.
+    /// A problem at the value of a key, such as `["schedule", "cron"]` or `["column", "2", "pattern"]`; if the file
+    /// does not have the whole path, at the longest part of it that exists.
     pub fn problem_at_key(&self, path: &[&str], message: impl Into<String>) -> Problem {
         match self.span_of(path) {
             Some(span) => self.problem_at(span, message),
@@ -68,13 +68,13 @@ impl TomlSource {
         }
     }
 
-    /// Counts the elements of arrays without this one from now on, as they are counted now.
+    /// Marks an array element as removed; the path is in terms of the remaining elements.
     pub(super) fn skip(&mut self, path: &[String]) {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         self.skipped.insert(self.file_path(&path));
     }
 
-    /// The path with the elements of arrays as the file has them.
+    /// Converts a path from indices of the remaining elements to indices in the file.
     fn file_path(&self, path: &[&str]) -> Vec<String> {
         let mut whole: Vec<String> = Vec::new();
         for &step in path {
@@ -111,9 +111,10 @@ impl TomlSource {
         }
         if let Some(rest) = message.strip_prefix("relative URL without a base: ") {
             let address = rest.trim_matches('"');
-            return problem(format!("`{address}` is not a whole address")).hint(format!("write \"https://{address}\""));
+            return problem(format!("`{address}` is not a complete address"))
+                .hint(format!("write \"https://{address}\""));
         }
-        let unknown = [("unknown field ", "unknown key"), ("unknown variant ", "there is no")]
+        let unknown = [("unknown field ", "unknown key"), ("unknown variant ", "unknown word")]
             .into_iter()
             .find_map(|(prefix, ours)| message.strip_prefix(prefix).map(|rest| (ours, rest)));
         let Some((ours, rest)) = unknown else {
@@ -126,7 +127,7 @@ impl TomlSource {
     }
 }
 
-/// Into a table by key or into an array by number.
+/// Descends into a table by key or into an array by index.
 fn step_into<'a>(item: &'a Item, step: &str) -> Option<(&'a Item, Option<&'a Key>)> {
     if let Some(table) = item.as_table_like() {
         return table.get_key_value(step).map(|(key, item)| (item, Some(key)));
@@ -135,7 +136,7 @@ fn step_into<'a>(item: &'a Item, step: &str) -> Option<(&'a Item, Option<&'a Key
     item.get(index).map(|item| (item, None))
 }
 
-/// What to do about a word that is not known, and all that are.
+/// A suggestion for an unknown word, and the list of known ones.
 fn hint_for(word: &str, known: &[&str]) -> String {
     let list = format!("known here: {}", known.join(", "));
     let near = did_you_mean(word, known.iter().copied()).or_else(|| misplaced_key(word));
@@ -156,7 +157,7 @@ pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>)
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
-/// A key that stands in the wrong table: `cron` at the top belongs under `[schedule]`.
+/// A hint for a key in the wrong table: `cron` at the top belongs under `[schedule]`.
 fn misplaced_key(word: &str) -> Option<String> {
     const HOMES: &[(&str, &[&str])] = &[
         ("schedule", &["cron", "every", "timezone", "jitter", "overlap", "catch_up"]),
@@ -183,7 +184,7 @@ fn misplaced_key(word: &str) -> Option<String> {
     Some(format!("`{word}` belongs under [{table}]"))
 }
 
-/// The stretches of a text between quotes.
+/// The parts of a text between quotes.
 fn quoted(text: &str, quote: char) -> impl Iterator<Item = &str> {
     text.split(quote).skip(1).step_by(2)
 }

@@ -1,5 +1,5 @@
-//! .state/: what a session leaves behind. Nobody but the daemon's user may look into it, and it is never put into
-//! version control.
+//! .state/: the session's cookies and the repair proposals of a task. Mode 0700, or open to the group in a shared
+//! folder. Never in version control.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ pub(super) const STATE: &str = ".state";
 const COOKIES: &str = "cookies.json";
 const PROPOSALS: &str = "proposals.json";
 
-/// Fifty cookies of 4 kB for a handful of hosts.
+/// Fifty cookies of 4 kB for each of a few hosts.
 const MAX_COOKIES_BYTES: u64 = 2 << 20;
-/// Five lists of one page; a run's process sends no more at a time.
+/// Five candidates of one page, which a child sends in one frame.
 const MAX_PROPOSALS_BYTES: u64 = 32 << 20;
 
-/// The kept session as JSON text; `None` when there is none.
+/// The stored session as JSON; `None` if there is none.
 pub fn read_cookies(dir: &Path) -> Result<Option<String>, FileError> {
     let Some(folder) = Folder::open(dir)?.subfolder(STATE)? else { return Ok(None) };
     let bytes = folder.read_private(COOKIES, MAX_COOKIES_BYTES)?;
@@ -26,7 +26,7 @@ pub fn write_cookies(dir: &Path, json: &str) -> Result<(), FileError> {
     Folder::open(dir)?.make_subfolder(STATE, PRIVATE_FOLDER)?.replace(COOKIES, json.as_bytes(), PRIVATE_FILE)
 }
 
-/// What was found again after a redesign; none where there is nothing, or nothing that can be read: it is worked out anew.
+/// The repair proposals; `None` if there are none or they cannot be parsed, in which case they are computed again.
 pub fn read_proposals(dir: &Path) -> Result<Option<StoredProposals>, FileError> {
     let Some(folder) = Folder::open(dir)?.subfolder(STATE)? else { return Ok(None) };
     let bytes = folder.read_private(PROPOSALS, MAX_PROPOSALS_BYTES)?;

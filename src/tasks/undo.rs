@@ -1,4 +1,4 @@
-//! .state/before/: what the last labelling replaced, so that it can be undone.
+//! Undo for the last label: what it replaced is kept in .state/before/.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const BEFORE: &str = "before";
 const COLUMNS_FILE: &str = "columns.json";
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Keeps the template, the labels and the columns as they are now.
+/// Saves the current template, labels and columns.
 pub fn save_previous(dir: &Path, columns: &[Column]) -> Result<(), FileError> {
     let folder = Folder::open(dir)?;
     let Some(template) = folder.read(TEMPLATE_FILE, MAX_BYTES)? else { return Ok(()) };
@@ -23,18 +23,18 @@ pub fn save_previous(dir: &Path, columns: &[Column]) -> Result<(), FileError> {
     let columns = serde_json::to_vec(columns)
         .map_err(|error| FileError::Io { path: before.path().join(COLUMNS_FILE), source: error.into() })?;
     before.replace(COLUMNS_FILE, &columns, PRIVATE_FILE)?;
-    // Last: without it there is nothing to bring back.
+    // Last, because its presence marks a complete copy.
     before.replace(TEMPLATE_FILE, &template, PRIVATE_FILE)
 }
 
-/// Brings them back, once; says whether there was anything.
+/// Restores them, once. Returns whether there was anything to restore.
 pub fn restore_previous(dir: &Path) -> Result<bool, Problem> {
     let folder = Folder::open(dir)?;
     let Some(before) = folder.subfolder(STATE)?.map(|it| it.subfolder(BEFORE)).transpose()?.flatten() else {
         return Ok(false);
     };
     let Some(template) = before.read_private(TEMPLATE_FILE, MAX_BYTES)? else { return Ok(false) };
-    // The page that a repair was made for is no page of the old template.
+    // The sample of a repair does not fit the old template.
     if read_labels(dir)?.is_repair() {
         remove_last_sample(dir)?;
     }
@@ -59,8 +59,8 @@ mod tests {
     use crate::model::Table;
     use crate::tasks::{read_samples, write_sample};
 
-    const LABEL: &str = "[[label]]\nwhen = \"2026-11-16T10:00:00Z\"\nkind = \"KIND\"\ncandidate = 1\nmethod = \"siblings\"\n\
-                         rows = 2\nfirst_row = \"Adler\"\ncolumns = [\"name\"]\n";
+    const LABEL: &str = "[[label]]\nwhen = \"2026-11-16T10:00:00Z\"\nkind = \"KIND\"\ncandidate = 1\n\
+                         method = \"siblings\"\nrows = 2\nfirst_row = \"Adler\"\ncolumns = [\"name\"]\n";
 
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a scratch folder");
@@ -72,7 +72,7 @@ mod tests {
         folder
     }
 
-    /// A new label of this kind, over what was kept.
+    /// Saves the state and writes a new label of this kind.
     fn relabelled(dir: &Path, kind: &str) {
         save_previous(dir, &[Column::text("name")]).expect("it is kept");
         fs::write(dir.join("template.json"), "the new one").expect("a file");

@@ -1,4 +1,4 @@
-//! What a person asks the daemon for, as by the CLI: run, pause, resume; accept, drop and bring back rows.
+//! Actions on a task, as in the CLI: run, pause, resume; publish or drop quarantined rows; roll back.
 
 use axum::Form;
 use axum::extract::{Path, State};
@@ -15,7 +15,7 @@ use super::label;
 use super::login::local_path;
 use super::route::Route;
 
-/// A verb: where it is on a page and in the API, and what it asks for.
+/// An action: its routes for pages and for the API, and the request that it sends to the daemon.
 #[derive(Clone, Copy)]
 pub struct TaskAction {
     pub page: &'static str,
@@ -51,7 +51,7 @@ pub fn routes() -> Vec<Route> {
 
 #[derive(Deserialize)]
 struct ActionForm {
-    /// The page where the button was pressed.
+    /// The page to return to.
     next: Option<String>,
 }
 
@@ -65,12 +65,12 @@ async fn submit(
     Ok(Redirect::to(&local_path(back.next.as_deref())))
 }
 
-/// Asks the daemon, and waits until it has taken it on.
+/// Sends the request to the daemon and waits for its reply.
 pub async fn perform(web: &SharedState, name: &str, verb: TaskAction) -> Result<ControlReply, WebError> {
     let request = (verb.request)(task_name(name)?);
-    tracing::info!(?request, "asked for at the dashboard");
+    tracing::info!(?request, "dashboard: action requested");
     let reply = match request {
-        // What a label has changed in the folder goes back with its rows.
+        // A rollback also restores the files that the last label changed.
         ControlRequest::Resort { task, what: ReviewAction::RollBack } => label::roll_back(web, &task).await?,
         request => web.daemon.first_reply(request).await,
     };
@@ -81,7 +81,7 @@ pub async fn perform(web: &SharedState, name: &str, verb: TaskAction) -> Result<
     }
 }
 
-/// The name of a task as it stands in an address.
+/// Parses the task name in an address.
 pub fn task_name(text: &str) -> Result<TaskName, WebError> {
     TaskName::new(text).map_err(|_| WebError::NoTask(text.to_owned()))
 }

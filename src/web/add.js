@@ -1,4 +1,4 @@
-// While the page is fetched: how far it is, and then the page to choose on.
+// Shows the trace while the trial run fetches the page, then loads the page to choose a list on.
 import { say } from "./app.js";
 
 const fetching = document.getElementById("fetching");

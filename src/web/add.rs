@@ -1,5 +1,5 @@
-//! `/add`: from an address to a task with rows. The address is fetched by a run like any other, out of sight; then a person chooses, and
-//! the folder appears.
+//! `/add`: creates a task from an address. A trial run in a scratch folder fetches the page; a person chooses the list;
+//! then the folder moves into `tasks/`.
 
 mod pending;
 
@@ -30,7 +30,7 @@ use super::route::Route;
 use super::{SharedState, assets};
 
 pub use pending::PendingTasks;
-use pending::{AddStage, Shortfall};
+use pending::{ALREADY_CREATED, AddStage, Shortfall};
 
 pub fn routes() -> Vec<Route> {
     vec![
@@ -55,7 +55,7 @@ impl From<AddError> for WebError {
     }
 }
 
-/// How often, in words and as task.toml has it.
+/// The choices of `schedule.every`: as in task.toml, and in words.
 const INTERVALS: &[(&str, &str)] = &[
     ("30m", "every half hour"),
     ("1h", "every hour"),
@@ -70,23 +70,34 @@ async fn form(visitor: SessionUser) -> Html<String> {
         h1 { "Add a task" }
         form.card.add method="post" action="/add" {
             (layout::csrf_field(&visitor))
-            label for="url" { "Where is the list?" }
-            input #url type="text" inputmode="url" name="url" placeholder="https://example.org/list" autocomplete="off" required autofocus;
-            label for="every" { "How often does it change?" }
+            label for="url" { "Address of the list" }
+            input #url type="text" inputmode="url" name="url" placeholder="https://example.org/list"
+                autocomplete="off" required autofocus;
+            label for="every" { "How often to fetch it" }
             select #every name="every" {
                 @for (span, words) in INTERVALS { option value=(span) selected[*span == "6h"] { (words) } }
             }
-            label for="name" { "Its name, if not made of the address" }
-            input #name type="text" name="name" autocomplete="off" maxlength="64" pattern="[a-z0-9][a-z0-9._\\-]*" aria-describedby="name-hint";
-            p.faint #name-hint { "Small letters, digits, “.”, “_” and “-”." }
-            label for="max_pages" { "Pages to read at most" }
+            label for="name" { "Name of the task (empty: made from the address)" }
+            input #name type="text" name="name" autocomplete="off" maxlength="64" pattern="[a-z0-9][a-z0-9._\\-]*"
+                aria-describedby="name-hint";
+            p.faint #name-hint { "Lower-case letters, digits, “.”, “_” and “-”." }
+            label for="max_pages" { "Maximum number of pages" }
             input #max_pages type="number" name="max_pages" min="1" step="1" placeholder="50";
-            label.choice { input type="checkbox" name="browser" value="yes"; "A real browser fetches it: scripts put the list together" }
-            label.choice { input type="checkbox" name="allow_private" value="yes"; "It is on this machine or in a private network, and may be" }
-            label.choice { input type="checkbox" name="ignore_robots" value="yes"; "Ignore its robots.txt: its owner allows it" }
-            div.actions { button.main { "Fetch it" } }
+            label.choice {
+                input type="checkbox" name="browser" value="yes";
+                "Fetch with a real browser, for lists made by scripts"
+            }
+            label.choice {
+                input type="checkbox" name="allow_private" value="yes";
+                "Allow addresses on this machine or a private network"
+            }
+            label.choice {
+                input type="checkbox" name="ignore_robots" value="yes";
+                "Ignore its robots.txt, if the site's owner allows it"
+            }
+            div.actions { button.main { "Fetch" } }
         }
-        p.faint { "Pages behind a log-in or a form want a robot.toml in the task's folder; see docs/script.md." }
+        p.faint { "Pages behind a login or a form need a robot.toml in the task's folder; see docs/script.md." }
     };
     layout::page(&visitor, NavItem::Add, "Add a task", body)
 }
@@ -105,10 +116,10 @@ struct AddForm {
 }
 
 impl AddForm {
-    /// None where nothing was typed.
+    /// None if the field is empty.
     fn max_pages(&self) -> Result<Option<u32>, WebError> {
         let typed = self.max_pages.trim();
-        let bad = || WebError::Bad(format!("`{typed}` is no number of pages; write 1 or more, or nothing"));
+        let bad = || WebError::Bad(format!("`{typed}` is not a number of pages. Type 1 or more, or leave it empty."));
         match typed {
             "" => Ok(None),
             typed => typed.parse().ok().filter(|pages| *pages > 0).map(Some).ok_or_else(bad),
@@ -144,7 +155,7 @@ async fn show(
 ) -> Result<Html<String>, WebError> {
     let pending = web.pending_tasks.get(&id)?;
     let (name, base) = (pending.name(), format!("/add/{id}"));
-    let heading = html! { h1 { "Which list is " (name) "?" } };
+    let heading = html! { h1 { "Choose the list for " (name) } };
     let body = match pending.stage() {
         AddStage::Ready(shortfall) => {
             let heading = html! { (heading) @if let Some(it) = &shortfall { (shortfall_notice(&visitor, &base, it)) } };
@@ -164,10 +175,10 @@ async fn show(
             h1 { "Fetching " (name) }
             div #fetching data-base=(base) aria-busy="true" { pre #trace { @for line in &lines { (line) "\n" } } }
             script type="module" src=(assets::url("add.js")) {}
-            noscript { p { a href=(base) { "Look again" } } }
+            noscript { p { a href=(base) { "Reload" } } }
         },
         AddStage::Refused(sentence) => html! {
-            h1 { "No task was made" }
+            h1 { "No task was created" }
             p.off #refused { (sentence) }
             p { a.button href="/add" { "Try another address" } }
         },
@@ -175,12 +186,12 @@ async fn show(
     Ok(layout::page(&visitor, NavItem::Add, &format!("Add {name}"), body))
 }
 
-/// What is wrong with the pages after the first, and the way out.
+/// Says that page 2 cannot be read, and offers to read page 1 only.
 fn shortfall_notice(visitor: &SessionUser, base: &str, shortfall: &Shortfall) -> Markup {
     html! {
         div #shortfall data-live { @match shortfall {
             Shortfall::Unread(sentence) => {
-                p.off { "Page 1 was read. The page after it was not: " (sentence) ". Runs fail until it answers." }
+                p.off { "Page 1 was read. Page 2 was not: " (sentence) ". Runs fail until it can be read." }
                 form method="post" action={ (base) "/first-page" } {
                     (layout::csrf_field(visitor))
                     button { "Read page 1 only" }
@@ -191,7 +202,7 @@ fn shortfall_notice(visitor: &SessionUser, base: &str, shortfall: &Shortfall) ->
     }
 }
 
-/// The person wants no more than the page that can be read.
+/// Limits the new task to its first page.
 async fn keep_first_page_only(State(web): State<SharedState>, Path(id): Path<String>) -> Result<Redirect, WebError> {
     let pending = web.pending_tasks.get(&id)?;
     blocking(move || pending.read_first_page_only()).await.map_err(|_| WebError::Internal)??;
@@ -223,7 +234,7 @@ async fn lists(
     Ok(Json(web.pending_tasks.get(&id)?.labelling_session().await?.lists(&web, said).await?))
 }
 
-/// The choice is written, the folder moves to its place, and the task runs.
+/// Writes the chosen list, moves the folder into `tasks/` and starts the first run.
 async fn accept(
     State(web): State<SharedState>,
     Path(id): Path<String>,
@@ -233,7 +244,7 @@ async fn accept(
     let bench = pending.labelling_session().await?;
     let folder = Arc::clone(&bench.folder);
     let (accepted, body) = bench.accept(&web, taken).await?;
-    let draft = pending.take_draft().ok_or_else(|| WebError::Refused("this task was made already".to_owned()))?;
+    let draft = pending.take_draft().ok_or_else(|| WebError::Refused(ALREADY_CREATED.to_owned()))?;
     let task = draft.name.clone();
     let settling = blocking(move || {
         task::write(&folder, &accepted, &body, Utc::now()).map_err(|problem| WebError::Refused(problem.to_string()))?;
@@ -241,10 +252,10 @@ async fn accept(
     });
     settling.await.map_err(|_| WebError::Internal)??;
     web.pending_tasks.forget(&id);
-    tracing::info!(%task, "added at the dashboard");
+    tracing::info!(%task, "dashboard: task added");
     web.daemon.hint_folders_changed().await;
     if let Some(sentence) = web.daemon.first_reply(ControlRequest::Run { task: task.clone() }).await.refusal() {
-        tracing::info!(%task, "not run at once: {sentence}");
+        tracing::info!(%task, reason = sentence, "dashboard: first run not started");
     }
     Ok(Json(LabellingReply { next: Some(format!("/task/{task}")), task: task.to_string() }))
 }

@@ -1,4 +1,4 @@
-//! `/api/…`: the same for programs, in the shapes that the CLI's `--json` prints. `/api/openapi.json` describes it.
+//! `/api/…`: the dashboard for programs, in the formats of the CLI's `--json`. `/api/openapi.json` describes it.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
@@ -23,7 +23,7 @@ use super::route::Route;
 use super::search;
 
 const OPENAPI: &str = include_str!("openapi.json");
-/// Rows of one answer, unless more are asked for.
+/// Default number of rows of a response.
 const ROWS: u64 = 100;
 const MOST_ROWS: u64 = 10_000;
 const MOST_RUNS: u32 = 1_000;

@@ -1,5 +1,5 @@
-// What a page can do besides being read: times and numbers in the reader's language, buttons without a new page, news as they
-// come. Every page works without it.
+// Shared by all pages, which also work without it: formats times and numbers in the reader's language, submits forms
+// without leaving the page, and renews the live parts of the page.
 
 const languages = navigator.languages;
 const ago = new Intl.RelativeTimeFormat(languages, { numeric: "auto", style: "short" });
@@ -12,7 +12,7 @@ export function fromNow(at, now = Date.now()) {
   return ago.format(Math.round(seconds / size), unit);
 }
 
-// One for each count of digits: to make one takes longer than to write a hundred numbers.
+// Cached per number of digits: creating a formatter takes longer than formatting a hundred numbers.
 const formats = new Map();
 
 function numbers(digits) {
@@ -36,13 +36,13 @@ function speak(root) {
 
 const said = document.getElementById("said");
 
-// `tone`: "good" where something went well.
+// Shows a sentence in the message area. `tone`: "good" for a success.
 export function say(sentence, tone = "") {
   said.textContent = sentence;
   said.dataset.tone = tone;
 }
 
-// What the server has to say to a page that it has just made. Whoever loads the page again has done nothing.
+// Moves the server's message to the message area and removes it from the address, so that a reload does not repeat it.
 const word = document.querySelector("[data-said]");
 if (word) {
   say(word.textContent, "good");
@@ -50,8 +50,8 @@ if (word) {
   history.replaceState(null, "", location.pathname);
 }
 
-// The page as it is now at the server, into the parts of this one that live. What has not changed is not touched, so that
-// nobody loses their place.
+// Replaces the live parts of the page that differ from what the server sent before. Unchanged parts are not touched, so
+// that focus and scroll position stay.
 const served = new WeakMap();
 
 function remember(root) {
@@ -90,7 +90,7 @@ function describe(element) {
 
 let asked = 0;
 
-// Tells whether the daemon has answered. Where nobody is logged in any more, the log-in page is next.
+// Renews the live parts. Returns whether the daemon answered. If the session has ended, goes to the login page.
 export async function refresh(address = location.href) {
   const number = ++asked;
   let answer, text;
@@ -104,7 +104,7 @@ export async function refresh(address = location.href) {
   } catch {
     return false;
   }
-  // Somebody has asked again meanwhile.
+  // A newer request has been sent meanwhile.
   if (number !== asked || !answer.ok) return answer.ok;
   const page = new DOMParser().parseFromString(text, "text/html");
   for (const old of document.querySelectorAll("[data-live]")) {
@@ -114,7 +114,7 @@ export async function refresh(address = location.href) {
   return true;
 }
 
-// A button's form is sent without leaving the page; what the server says to it is said here.
+// Submits POST forms without leaving the page and shows the server's message.
 addEventListener("submit", async (event) => {
   const form = event.target;
   if (form.method !== "post" || event.defaultPrevented) return;
@@ -140,7 +140,7 @@ addEventListener("submit", async (event) => {
   if (button) button.disabled = false;
 });
 
-// What is typed into a filter is asked for after a moment.
+// Applies a filter shortly after the last key.
 let typing;
 addEventListener("input", (event) => {
   const form = event.target.closest("form[data-filter]");
@@ -158,11 +158,11 @@ addEventListener("submit", (event) => {
   if (event.target.matches("form[data-filter]")) event.preventDefault();
 });
 
-// A browser opens six connections to a server and no more: only a page that is looked at holds one for its news. The daemon gives
-// a sign of life every five seconds: one that is silent for longer is not there, whatever the connection says.
+// A browser opens at most six connections to a server, so only a visible page holds one for events. The daemon sends a
+// keep-alive event every five seconds; after 20 s of silence it counts as gone, whatever the connection says.
 const SILENCE = 20_000;
 const LONGEST_PAUSE = 15_000;
-const LOST = "The daemon does not answer. What is shown here may be out of date; the page tries again by itself.";
+const LOST = "The daemon does not answer. This page may be out of date; it reconnects by itself.";
 
 function live() {
   const banner = document.getElementById("lost");
@@ -182,7 +182,7 @@ function live() {
     news?.close();
     news = null;
   };
-  // The daemon is away, hangs, or has not let us in: asks for the page itself, which also leads to the log-in.
+  // The daemon is gone, hangs, or requires a login: requests the page itself, which also leads to the login.
   const lose = () => {
     leave();
     isLive(false);
@@ -205,7 +205,7 @@ function live() {
     news.addEventListener("alive", heard);
     news.addEventListener("open", () => {
       heard();
-      // What happened meanwhile was told to nobody.
+      // Events during the interruption were lost.
       if (document.documentElement.dataset.live === "no") refresh();
       pause = 1000;
       isLive(true);
@@ -227,7 +227,7 @@ remember(document);
 speak(document);
 if (document.querySelector("[data-live]")) live();
 
-// The files of a task are looked through while they are typed; what is wrong is shown below them, and is one press away.
+// The editor of a task's files: checks them while you type and shows the first mistake, with a button that goes to it.
 const editor = document.getElementById("editor");
 
 function showProblem(problem) {
@@ -245,7 +245,7 @@ function showProblem(problem) {
   if (problem.line) {
     const go = document.createElement("button");
     go.type = "button";
-    go.textContent = "Go there";
+    go.textContent = `Go to line ${problem.line}`;
     go.addEventListener("click", () => goTo(area, problem.line, problem.column ?? 1));
     line.append(go);
   }

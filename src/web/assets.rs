@@ -1,4 +1,5 @@
-//! Styles and scripts, compiled in. Their address changes with their text, so a browser may keep them for ever.
+//! Serves style sheets and scripts, compiled in. Their addresses contain a content hash, so browsers may cache them
+//! forever.
 
 use std::sync::LazyLock;
 
@@ -24,7 +25,7 @@ const ASSETS: &[Asset] = &[
     Asset { name: "icon.svg", kind: "image/svg+xml", text: include_str!("icon.svg") },
 ];
 
-/// Of all of them: one that changes takes the others along.
+/// One hash over all assets: a change to one renews the addresses of all.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
     let all: String = ASSETS.iter().map(|asset| asset.text).collect();
     let digest = ring::digest::digest(&ring::digest::SHA256, all.as_bytes());
@@ -35,7 +36,7 @@ pub fn routes() -> Vec<Route> {
     vec![Route::get("/assets/{version}/{name}", asset).public()]
 }
 
-/// Where an asset is found; scripts name each other without the version, beside themselves.
+/// The address of an asset. Scripts import each other by relative paths, without the version.
 pub fn url(name: &'static str) -> String {
     debug_assert!(ASSETS.iter().any(|asset| asset.name == name), "{name} is compiled in");
     format!("/assets/{}/{name}", *VERSION)

@@ -1,5 +1,5 @@
-//! The gate before every page: asked for by our name, from our own pages, with a token, by somebody who has logged in. It stands
-//! before the router's table, so that no page can forget it.
+//! Middleware: Host allow-list, Origin check, CSRF token, session, security headers. The router adds it to every route,
+//! so that no page can omit it.
 
 use std::sync::Arc;
 
@@ -21,27 +21,28 @@ use super::route::{Access, MAX_BODY_BYTES};
 use super::session::{LOGIN_COOKIE, SESSION_COOKIE, cookie};
 use super::{DashboardState, SharedState};
 
-/// docs/design/safety.md 3. A page that shows a stranger's page sets a stricter one of its own.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-                      frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+/// See docs/design/safety.md 3. Responses with an untrusted page set a stricter policy.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+                                       img-src 'self' data:; connect-src 'self'; frame-src 'self'; \
+                                       frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 const SECURITY_HEADERS: &[(&str, &str)] = &[
     ("content-security-policy", CONTENT_SECURITY_POLICY),
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
-    // What a task found may be nobody else's business: no copy stays behind.
+    // Rows may be confidential: browsers and proxies keep no copy.
     ("cache-control", "no-store"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Where scripts say the token that forms have in a field.
+/// Header in which scripts send the CSRF token; forms send it in a field.
 pub const CSRF_HEADER: &str = "x-pieme-token";
 pub const CSRF_FIELD: &str = "token";
 
-/// Who has come through the gate.
+/// A logged-in user. As an extractor it answers 401 to everybody else.
 #[derive(Clone, Debug)]
 pub struct SessionUser {
-    /// What their forms carry.
+    /// The CSRF token of the user's forms.
     pub csrf_token: String,
 }
 
@@ -53,7 +54,7 @@ impl FromRequestParts<SharedState> for SessionUser {
     }
 }
 
-/// What every response carries, unless it says something of its own.
+/// Adds the security headers that the response does not set itself, and turns errors of `/api/` into JSON.
 pub async fn add_security_headers(request: Request, next: Next) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
     let mut response = next.run(request).await;
@@ -66,7 +67,7 @@ pub async fn add_security_headers(request: Request, next: Next) -> Response {
     response
 }
 
-/// A page of the web whose name leads to our address gets nothing here.
+/// Refuses requests with a foreign Host header. This stops DNS rebinding.
 pub async fn check_host(State(web): State<SharedState>, request: Request, next: Next) -> Response {
     if is_allowed_host(&web.config, request.headers()) {
         next.run(request).await
@@ -75,14 +76,14 @@ pub async fn check_host(State(web): State<SharedState>, request: Request, next: 
     }
 }
 
-/// Is it asked for by a name of loopback, or by one that config.toml lists?
+/// Whether the Host header is a loopback name or one of `web_hosts`.
 pub fn is_allowed_host(config: &Config, headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
     is_loopback_host(headers) || config.web.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Before each route.
+/// Checks Origin, session and CSRF token before each route.
 pub async fn authorize(
     State((web, access)): State<(SharedState, Access)>,
     mut request: Request,
@@ -96,7 +97,7 @@ pub async fn authorize(
     if access == Access::LoggedIn && session.is_none() {
         return redirect_to_login(&request);
     }
-    // Who has not logged in yet is known by the cookie that came with the form.
+    // Before the login, the CSRF token belongs to the cookie that came with the login form.
     let known_by = session.clone().or_else(|| cookie(request.headers(), LOGIN_COOKIE));
     if changes {
         request = match check_csrf_token(&web, known_by.as_deref(), request).await {
@@ -110,7 +111,7 @@ pub async fn authorize(
     next.run(request).await
 }
 
-/// To where they wanted to go, once they have logged in.
+/// Leads to the login, which leads back to the requested page. Programs get 401 instead.
 fn redirect_to_login(request: &Request) -> Response {
     let path = request.uri().path_and_query().map_or("/", |it| it.as_str());
     if *request.method() != Method::GET || path.starts_with("/api/") || path.starts_with("/events") {
@@ -120,8 +121,8 @@ fn redirect_to_login(request: &Request) -> Response {
     Redirect::to(&format!("/log-in?next={next}")).into_response()
 }
 
-/// A browser names the page that a request comes from. Forms of a page without referrer name none; then it says beside it that
-/// the page is ours, which no page can say of itself.
+/// Compares Origin with Host. With `Referrer-Policy: no-referrer` browsers send `Origin: null`; then `Sec-Fetch-Site`
+/// decides, a header that no page can set.
 fn is_same_origin(headers: &HeaderMap) -> bool {
     let text = |name: HeaderName| headers.get(name).and_then(|it| it.to_str().ok());
     let (Some(origin), Some(host)) = (text(header::ORIGIN), text(header::HOST)) else { return false };
@@ -138,7 +139,7 @@ fn is_same_origin(headers: &HeaderMap) -> bool {
         && asked(origin.scheme()).is_some_and(|it| it.origin() == origin.origin())
 }
 
-/// The request as it came, if its token is the one that was given to who is known by this.
+/// Returns the request unchanged if its CSRF token belongs to the cookie `known_by`.
 async fn check_csrf_token(
     web: &Arc<DashboardState>,
     known_by: Option<&str>,

@@ -1,11 +1,11 @@
-//! A curve with its axes, as a picture in the page: drawn here, so that it is there without a script.
+//! Line charts as inline SVG, drawn by the server, so that they need no script.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use maud::{Markup, html};
 
 const WIDTH: f64 = 440.0;
 const HEIGHT: f64 = 150.0;
-/// Room for the labels at the left: at least so much, and so much for each of their characters. A digit of the font is narrower.
+/// Left margin for the labels: a minimum, and the width per character. A digit of the font is narrower.
 const LEAST_LEFT: f64 = 48.0;
 const CHAR: f64 = 7.4;
 const RIGHT: f64 = 8.0;
@@ -13,15 +13,15 @@ const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;
 
 pub struct Chart<'a> {
-    /// What the values are.
+    /// Title: what the values are.
     pub what: &'a str,
-    /// In the order of time; nothing is a gap.
+    /// Points in the order of time; none is a gap.
     pub points: Vec<(DateTime<Utc>, Option<f64>)>,
-    /// From where to where the values around a point go, in the order of time; may be empty.
+    /// Lower and upper end of the shaded band, in the order of time; may be empty.
     pub band: Vec<(DateTime<Utc>, (f64, f64))>,
-    /// From where to where the values go; none: as they do.
+    /// Range of the vertical axis; none: the range of the values.
     pub range: Option<(f64, f64)>,
-    /// Below it something is off.
+    /// Threshold, drawn as a horizontal line.
     pub line: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ impl Chart<'_> {
         let span = (last.0 - first.0).num_milliseconds().max(1) as f64;
         let across =
             |at: DateTime<Utc>| left + (WIDTH - left - RIGHT) * ((at - first.0).num_milliseconds() as f64 / span);
-        // Two ends of one day must not look the same.
+        // Both ends may be on one day: then the labels need the time.
         let dates = if last.0 - first.0 < TimeDelta::days(2) { "%Y-%m-%d %H:%M" } else { "%Y-%m-%d" };
         let label =
             format!("{}: {} values, the last {}", self.what, known.len(), grouped_number(known[known.len() - 1]));
@@ -56,7 +56,8 @@ impl Chart<'_> {
                 figcaption { (self.what) }
                 svg role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } {
                     @for (index, (value, label)) in labels.iter().enumerate() {
-                        line.axis.limit[index > 1] x1=(left) x2=(WIDTH - RIGHT) y1=(height(*value)) y2=(height(*value)) {}
+                        line.axis.limit[index > 1]
+                            x1=(left) x2=(WIDTH - RIGHT) y1=(height(*value)) y2=(height(*value)) {}
                         text x=(left - 6.0) y=(height(*value) + 4.0) text-anchor="end" { (label) }
                     }
                     @if !self.band.is_empty() { polygon.band points=(self.outline(&across, &height)) {} }
@@ -75,13 +76,13 @@ impl Chart<'_> {
         }
     }
 
-    /// Everything that must be seen.
+    /// All values that the vertical axis must include.
     fn heights(&self) -> impl Iterator<Item = f64> {
         let band = self.band.iter().flat_map(|&(_, (lower, upper))| [lower, upper]);
         self.points.iter().filter_map(|(_, value)| *value).chain(band)
     }
 
-    /// There along the upper ends, and back along the lower ones.
+    /// The polygon of the band: along the upper ends, and back along the lower ones.
     fn outline(&self, across: &impl Fn(DateTime<Utc>) -> f64, height: &impl Fn(f64) -> f64) -> String {
         let there = self.band.iter().map(|&(at, (_, upper))| (at, upper));
         let back = self.band.iter().rev().map(|&(at, (lower, _))| (at, lower));
@@ -102,20 +103,20 @@ impl Chart<'_> {
 }
 
 fn empty_chart(what: &str) -> Markup {
-    html! { figure.chart { figcaption { (what) } p.faint { "Two runs make a curve." } } }
+    html! { figure.chart { figcaption { (what) } p.faint { "The chart needs at least two runs." } } }
 }
 
-/// With some room, so that a level line runs in the middle.
+/// The range of the values, widened if they are all equal, so that the line runs in the middle.
 fn padded_range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), it| (least.min(it), most.max(it)));
     if most > least { (least, most) } else { (least - 1.0, most + 1.0) }
 }
 
-/// Beyond this a number has more digits than anybody reads.
+/// Larger numbers are shown with an exponent.
 const LARGE: f64 = 1e15;
 
-/// With a comma before each three digits: `1,234,567.25`.
+/// Formats with thousands separators: `1,234,567.25`.
 pub fn grouped_number(value: f64) -> String {
     if value.abs() >= LARGE {
         return format!("{value:.2e}");

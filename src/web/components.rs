@@ -1,4 +1,5 @@
-//! Small pieces that several pages show. Readable as they are; a script puts times and numbers into the reader's language.
+//! HTML components shared by several pages. Readable without scripts; app.js formats times and numbers in the reader's
+//! language.
 
 use chrono::{DateTime, Utc};
 use maud::{Markup, html};
@@ -11,7 +12,7 @@ use crate::show::StatusLine;
 use super::auth::SessionUser;
 use super::layout;
 
-/// When something was or will be. `nothing` stands where it never was.
+/// A point in time; `nothing` is shown where there is none.
 pub fn time(at: Option<DateTime<Utc>>, nothing: &str) -> Markup {
     html! {
         @match at {
@@ -25,27 +26,37 @@ pub fn number(number: u64) -> Markup {
     html! { data value=(number) { (number) } }
 }
 
-pub fn similarity(value: Option<f64>) -> Markup {
-    html! { @match value { Some(value) => data value=(value) data-digits="2" { (format!("{value:.2}")) }, None => "–" } }
+/// A number with its noun: `1 row`, `2 rows`.
+pub fn counted(count: u64, noun: &str) -> Markup {
+    html! { (number(count)) " " (noun) @if count != 1 { "s" } }
 }
 
-/// A state in its colour, which no meaning rests on: the word says it.
+pub fn similarity(value: Option<f64>) -> Markup {
+    html! {
+        @match value {
+            Some(value) => data value=(value) data-digits="2" { (format!("{value:.2}")) },
+            None => "–",
+        }
+    }
+}
+
+/// A state as a coloured word. The colour only repeats what the word says.
 pub fn state(line: &StatusLine) -> Markup {
     html! { span.state data-tone=(tone_of(line)) { (line.state) } }
 }
 
-/// Where to go next; the very command to type stands there as well.
+/// The command to type next, as a link to the page that does the same.
 pub fn advice(line: &StatusLine) -> Markup {
     let page = if line.advice.starts_with("pieme label ") { "label" } else { "task" };
     html! { a.advice href={ "/" (page) "/" (line.task) } title=(line.advice) { code { (line.advice) } } }
 }
 
-/// The colour that a task's state is shown in.
+/// The colour class of a task's state.
 pub fn tone_of(line: &StatusLine) -> &'static str {
     tone(line.severity, line.state)
 }
 
-/// As the table of the terminal has it: red needs a person now, yellow soon; green is good; what waits is grey.
+/// The same classes as in the terminal's table: red needs a person now, yellow soon; green is good, waiting is grey.
 fn tone(severity: Severity, state: State) -> &'static str {
     match (severity, state) {
         (Severity::Critical, _) => "bad",
@@ -56,7 +67,7 @@ fn tone(severity: Severity, state: State) -> &'static str {
     }
 }
 
-/// A button that asks the daemon for something of a task, and comes back to where it was pressed.
+/// A button that sends an action on the task to the daemon and returns to `next`.
 pub fn action_button(visitor: &SessionUser, line: &StatusLine, verb: &str, word: &str, next: &str) -> Markup {
     html! {
         form.inline method="post" action={ "/task/" (line.task) "/" (verb) } {
@@ -67,7 +78,7 @@ pub fn action_button(visitor: &SessionUser, line: &StatusLine, verb: &str, word:
     }
 }
 
-/// Run, and pause or resume.
+/// The buttons Run, and Pause or Resume.
 pub fn action_buttons(visitor: &SessionUser, line: &StatusLine, next: &str) -> Markup {
     html! {
         (action_button(visitor, line, "run", "Run", next))
@@ -79,20 +90,20 @@ pub fn action_buttons(visitor: &SessionUser, line: &StatusLine, next: &str) -> M
     }
 }
 
-/// Links to the pages before and after. `address` makes the address of a page, counted from 1.
+/// Links to the previous and the next page. `address` returns the address of a page, counted from 1.
 pub fn pager(page: usize, pages: usize, address: impl Fn(usize) -> String) -> Markup {
     html! {
         @if pages > 1 {
             nav.pager aria-label="Pages" {
-                @if page > 1 { a rel="prev" href=(address(page - 1)) { "← Before" } } @else { span {} }
+                @if page > 1 { a rel="prev" href=(address(page - 1)) { "← Previous" } } @else { span {} }
                 span { "Page " (number(page as u64)) " of " (number(pages as u64)) }
-                @if page < pages { a rel="next" href=(address(page + 1)) { "After →" } } @else { span {} }
+                @if page < pages { a rel="next" href=(address(page + 1)) { "Next →" } } @else { span {} }
             }
         }
     }
 }
 
-/// A stranger's text, cut where it is long. An address of the web can be gone to, and nothing else can.
+/// An untrusted text, truncated. Only http and https addresses become links.
 pub fn text(text: &str, most: usize) -> Markup {
     let web = Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     html! {

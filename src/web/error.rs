@@ -1,4 +1,4 @@
-//! What goes wrong between a visitor and a page: a status, and a sentence that says what to do.
+//! Errors of the dashboard: an HTTP status, and a sentence that says what to do.
 
 use std::time::Duration;
 
@@ -15,35 +15,35 @@ use super::layout;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
-    #[error("log in first")]
+    #[error("Log in first.")]
     LogIn,
     #[error(
-        "the dashboard does not answer to this name; ask for it by its address, or add the name to web_hosts in config.toml"
+        "The dashboard does not answer to this host name. Use its address, or add the name to web_hosts in config.toml."
     )]
     ForeignHost,
-    #[error("this did not come from a page of the dashboard, so nothing was done")]
+    #[error("The request did not come from a page of the dashboard. Nothing was changed.")]
     ForeignOrigin,
-    #[error("this page is from before the last log-in or restart, so nothing was done; reload it and try again")]
+    #[error("This page is older than the last login or restart. Nothing was changed; reload the page and try again.")]
     NoToken,
-    #[error("this is more than is taken at once")]
+    #[error("The request is too large. Nothing was changed.")]
     TooLarge,
-    #[error("there is no such page")]
+    #[error("There is no such page.")]
     NoPage,
-    #[error("there is no task `{0}`; the status page lists them")]
+    #[error("There is no task `{0}`. The status page lists all tasks.")]
     NoTask(String),
-    #[error("there is no such run of `{0}`, or it is not kept any longer")]
+    #[error("There is no such run of `{0}`, or it is no longer kept.")]
     NoRun(TaskName),
-    /// Not understood, or not possible, and why.
+    /// An invalid request, and why.
     #[error("{0}")]
     Bad(String),
-    /// Understood, and not done.
+    /// A valid request that was not carried out, and why.
     #[error("{0}")]
     Refused(String),
-    #[error("too many wrong passwords; try again in {} s", .0.as_secs().max(1))]
+    #[error("Too many wrong passwords. Try again in {} s.", .0.as_secs().max(1))]
     TooFast(Duration),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("something went wrong here; the daemon's log has more")]
+    #[error("Internal error. The daemon's log says more (journalctl -u pieme-daemon).")]
     Internal,
 }
 
@@ -63,17 +63,17 @@ impl WebError {
     }
 }
 
-/// What was said, for those who want it as JSON.
+/// The error's sentence, kept in the response for [`as_json`].
 #[derive(Clone)]
 struct ErrorMessage(String);
 
 impl IntoResponse for WebError {
     fn into_response(self) -> Response {
         if matches!(self, WebError::Store(_) | WebError::Internal) {
-            tracing::warn!("a page of the dashboard could not be shown: {self}");
+            tracing::warn!(error = %self, "dashboard: request failed");
         }
         let (status, sentence) = (self.status(), self.to_string());
-        let mut response = (status, layout::message_page("That did not work", &sentence)).into_response();
+        let mut response = (status, layout::message_page("Error", &sentence)).into_response();
         if let WebError::TooFast(wait) = self {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
         }
@@ -82,7 +82,7 @@ impl IntoResponse for WebError {
     }
 }
 
-/// The same trouble for a program.
+/// Turns an error page into JSON.
 pub fn as_json(response: Response) -> Response {
     match response.extensions().get::<ErrorMessage>() {
         Some(ErrorMessage(sentence)) => (response.status(), Json(json!({ "error": sentence }))).into_response(),

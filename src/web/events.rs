@@ -1,4 +1,5 @@
-//! News for open pages: that something of the tasks has changed, not what. A page then asks for itself again.
+//! Server-sent events for open pages. An event says that some task changed, not what; the page then renews its live
+//! parts.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -17,16 +18,16 @@ use super::SharedState;
 use super::overview::Overview;
 use super::route::Route;
 
-/// Writes that come within this time are one piece of news.
+/// Writes within this time make one event.
 const DEBOUNCE: Duration = Duration::from_millis(300);
-/// How far a run is, is looked at so often; it is not in the store.
+/// How often the progress of runs is compared. It is not in the store, so no write announces it.
 const RUNNING_INTERVAL: Duration = Duration::from_secs(1);
-/// A task becomes overdue without anything being written.
+/// How often states are compared while nothing runs: a task becomes overdue without a write.
 const IDLE_INTERVAL: Duration = Duration::from_secs(10);
-/// A page takes a daemon that says nothing for twenty seconds for dead (app.js).
+/// A page considers the daemon gone after 20 s of silence (app.js).
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
-/// Tells all open pages.
+/// Wakes all open pages when a task changes.
 pub struct ChangeFeed(watch::Receiver<u64>);
 
 impl ChangeFeed {
@@ -52,14 +53,14 @@ async fn events(State(web): State<SharedState>) -> Sse<impl Stream<Item = Result
     Sse::new(news).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).event(alive))
 }
 
-/// What a page would show, as far as it can change by itself.
+/// The parts of the status page that can change without an action of its reader.
 #[derive(PartialEq)]
 struct OverviewDigest {
     lines: Vec<LineDigest>,
     progress: Vec<Progress>,
 }
 
-/// What of a line can change: its run, its state, its rows, its next time, what is wrong with it.
+/// Of one task: name, state, rows, last run, next run, failures in a row, configuration problem.
 type LineDigest = (String, String, Option<u64>, Option<String>, Option<i64>, u32, Option<String>);
 
 async fn publish_changes(overview: Overview, news: watch::Sender<u64>) {
@@ -72,7 +73,7 @@ async fn publish_changes(overview: Overview, news: watch::Sender<u64>) {
         }
         sleep(DEBOUNCE).await;
         changes.mark_unchanged();
-        // One receiver is our own: with nobody looking there is nothing to look for.
+        // One receiver is our own. Without others no page is open, and nothing needs to be compared.
         if news.receiver_count() <= 1 {
             last = None;
             continue;

@@ -1,13 +1,13 @@
-// Runs beside a stranger's page, in a frame that has no origin: it outlines rows and says where a person has clicked or dragged.
-// The page's own scripts are not there, and could not run: only this one has the nonce. Whoever hears it believes numbers and texts,
-// and nothing else.
+// Runs inside the sandboxed frame with the untrusted page, which has no origin: outlines rows and reports where a person
+// clicked or dragged. The page's own scripts are removed and could not run, since only this one has the nonce. label.js
+// accepts only numbers and texts from it.
 "use strict";
 (() => {
   const { parent } = window;
   const say = (what, more) => parent.postMessage({ pieme: what, ...more }, "*");
   const MOST_TEXT = 2000;
 
-  // Above everything, out of reach of the page's sheets.
+  // The outlines are in a closed shadow tree above everything, out of reach of the page's styles.
   const host = document.createElement("div");
   host.style.cssText = "all:initial!important;position:absolute!important;left:0!important;top:0!important;width:0!important;height:0!important;z-index:2147483647!important;pointer-events:none!important;display:block!important";
   const layer = host.attachShadow({ mode: "closed" });
@@ -16,10 +16,10 @@
     "div{position:absolute;box-sizing:border-box;border:2px solid #0b57d0;background:#0b57d018;border-radius:3px;pointer-events:none}" +
     "div.at{border-width:4px;background:#0b57d030}div.held{border:4px dashed #7a4a00;background:#7a4a0030}";
   let rows = [];
-  // A finger that rests on the page.
+  // The touch in progress.
   let held = null;
 
-  // Every element that was written, by its node and, in a listing, its line.
+  // Position of an element: the number of its node and, in preformatted text, its line.
   const key = (element) => [Number(element.dataset.n), Number(element.dataset.o ?? 0)];
   const before = (a, b) => a[0] < b[0] || (a[0] === b[0] && a[1] <= b[1]);
   let marked = [];
@@ -90,14 +90,14 @@
   const cut = (text) => text.replace(/\s+/g, " ").trim().slice(0, MOST_TEXT);
   const around = (node) => (node?.nodeType === Node.ELEMENT_NODE ? node : node?.parentElement)?.closest("[data-n]");
 
-  // By one of its texts a record is known in the likeliest list that has it.
+  // The first text of an element; the learner finds the record by it.
   function firstText(element) {
     const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) if (texts.currentNode.data.trim()) return texts.currentNode.data;
     return "";
   }
 
-  // The element at a place and the text that stands there, if one does; on the bare page nothing.
+  // The element at a point and the text there, if any; null on the bare page.
   function under(x, y) {
     const element = around(document.elementFromPoint(x, y));
     if (!element || element === document.body) return null;
@@ -108,7 +108,7 @@
     return { element, text: !range.collapsed && [...range.getClientRects()].some(isIn) ? caret.data : null };
   }
 
-  // A click on a text means a value, beside all text the element.
+  // A click on a text reports a value; a click beside all texts reports the element.
   function hit(event) {
     const found = under(event.clientX, event.clientY);
     if (!found) return;
@@ -117,7 +117,7 @@
     else say("block", { first: n, last: n, text: cut(firstText(found.element)) });
   }
 
-  // A stretch over several elements is a block; says whether there is one.
+  // Reports a selection over several elements as a block. Returns whether there is one.
   function dragged() {
     const selection = getSelection();
     const range = selection.isCollapsed || selection.rangeCount === 0 ? null : selection.getRangeAt(0);
@@ -134,19 +134,19 @@
     getSelection().removeAllRanges();
   }, true);
 
-  // A finger that rests encloses the record under it; moved on from there, all until where it is lifted. To select text by touch and
-  // to move its ends is left alone: where one word is selected nothing is enclosed, and every system does it in its own way.
+  // A long press encloses the record under the finger; moving the finger extends the block to where it is lifted. Text
+  // selection by touch is disabled: it starts with one word, which encloses nothing, and differs between systems.
   const REST_MS = 500;
   const SLACK_PX = 10;
 
-  // From where to where, in the order of the page.
+  // First and last element of the block, in document order.
   function stretch() {
     const { from, to } = held;
     const isBefore = from.element.compareDocumentPosition(to.element) & Node.DOCUMENT_POSITION_PRECEDING;
     return isBefore ? [to.element, from.element] : [from.element, to.element];
   }
 
-  // All texts from one element to another: words of neighbours stay apart.
+  // All texts from one element to another, separated by spaces.
   function textOf([first, last]) {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const all = [];
@@ -192,7 +192,7 @@
   }, { capture: true, passive: false });
   addEventListener("touchend", (event) => {
     if (held?.isHeld) {
-      // No tap comes of it.
+      // Suppresses the click that would follow.
       event.preventDefault();
       const [first, last] = stretch();
       const text = first === last ? (held.from.text ?? firstText(first)) : textOf([first, last]);

@@ -1,5 +1,6 @@
-// Re-labelling and adding: lists of a page to choose from, the page with their rows outlined, the rows as a spreadsheet. Every key
-// has a button. What a person says is kept as it goes to the server (`said`), so that each step can be undone.
+// The labelling page, for existing and new tasks: the proposed lists, the page with their rows outlined, the rows as a
+// spreadsheet. Every key has a button. The supervision (`said`) is kept as the server receives it, so that each step can
+// be undone.
 import { say } from "./app.js";
 
 const bench = document.getElementById("bench");
@@ -9,11 +10,11 @@ const frame = document.getElementById("page");
 const sheet = document.getElementById("sheet");
 const began = performance.now();
 
-// What is shown, which list of it, what columns are called by the person, and what was said before each step.
+// The server's last answer, the index of the shown list, the names that the person gave, and the undo history.
 let shown = null;
 let pick = 0;
 let renamed = new Map();
-// What a column was called when it was cut: its pieces are called after it.
+// Name of each split column: its parts are named after it.
 const wholes = new Map();
 let steps = [];
 let busy = false;
@@ -32,10 +33,10 @@ async function ask(path, body) {
   if (answer.ok) return answer.json();
   const text = await answer.text();
   const page = new DOMParser().parseFromString(text, "text/html");
-  throw new Error((page.querySelector("#said-alone") ?? page.body).textContent.trim() || `error ${answer.status}`);
+  throw new Error((page.querySelector("#said-alone") ?? page.body).textContent.trim() || `Error ${answer.status}`);
 }
 
-// One thing at a time; what goes wrong is said, and nothing else changes.
+// Runs one request at a time and shows its error; on an error nothing else changes.
 async function doing(word, work) {
   if (busy) return;
   busy = true;
@@ -52,10 +53,11 @@ async function doing(word, work) {
 
 const copy = (value) => structuredClone(value);
 const list = () => shown.lists[pick];
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-// Asks for the lists in the light of what is said now. `at`: which of them to show then; `names`: what columns are called then.
+// Requests the lists for this supervision. `at`: the list to show then; `names`: the column names then.
 function propose(said, at, word, names) {
-  return doing("Looking …", async () => {
+  return doing("Searching …", async () => {
     const fresh = await ask("/lists", { help: said });
     if (shown) steps.push({ said: copy(shown.said), pick, renamed: new Map(renamed) });
     renamed = names ?? renamed;
@@ -69,8 +71,9 @@ function show(word) {
   outline();
   const { rows, names } = list();
   const kept = names.filter((name) => name !== null).length;
-  say(`${word ?? ""}${word ? " " : ""}List ${pick + 1} of ${shown.lists.length}: ${rows} rows, ${kept} columns.${
-    pick === 0 && shown.doubt ? ` Look twice: ${shown.doubt}.` : ""}`);
+  const doubt = pick === 0 && shown.doubt ? ` Check carefully: ${shown.doubt}.` : "";
+  const size = `${counted(rows, "row")}, ${counted(kept, "column")}`;
+  say(`${word ?? ""}${word ? " " : ""}List ${pick + 1} of ${shown.lists.length}: ${size}.${doubt}`);
   drawLists();
   drawSheet();
   bench.dataset.ready = String(Number(bench.dataset.ready ?? 0) + 1);
@@ -78,7 +81,7 @@ function show(word) {
 
 function choose(at) {
   if (!shown || busy) return;
-  if (at >= shown.lists.length) return say(`There are ${shown.lists.length} lists to choose from.`);
+  if (at >= shown.lists.length) return say(`The page has ${counted(shown.lists.length, "list")} to choose from.`);
   pick = at;
   show();
 }
@@ -88,14 +91,14 @@ function drawLists() {
     const button = document.createElement("button");
     button.type = "button";
     button.setAttribute("aria-pressed", String(at === pick));
-    button.append(`${at + 1}`, Object.assign(document.createElement("span"), { textContent: ` ${it.rows} rows` }));
+    button.append(`${at + 1}`, Object.assign(document.createElement("span"), { textContent: ` ${counted(it.rows, "row")}` }));
     button.addEventListener("click", () => choose(at));
     return button;
   });
   document.getElementById("lists").replaceChildren(...buttons);
 }
 
-// The page.
+// The frame with the page.
 
 function outline() {
   if (frameIsReady && shown) frame.contentWindow.postMessage({ pieme: "rows", rows: list().places }, "*");
@@ -105,7 +108,7 @@ const isNode = (n) => Number.isInteger(n) && n >= 0 && n < 2 ** 32;
 const isText = (text) => typeof text === "string" && text.length <= MOST_TEXT;
 
 addEventListener("message", (event) => {
-  // The frame has no origin, and is known by its window; whatever else it says is not heard.
+  // The frame has no origin and is recognised by its window. All other messages are ignored.
   if (event.source !== frame.contentWindow || event.origin !== "null") return;
   const { pieme, n, text, first, last, count } = event.data ?? {};
   if (pieme === "ready") {
@@ -115,17 +118,17 @@ addEventListener("message", (event) => {
   } else if (pieme === "outlined" && isNode(count)) {
     bench.dataset.outlined = String(count);
   } else if (pieme === "held") {
-    say("Let go to enclose this record, or move on to take in more of it.");
+    say("Lift the finger to enclose this record, or move it to enclose more.");
   } else if (pieme === "value" && isNode(n) && isText(text)) {
     clicked(text);
   } else if (pieme === "block" && isNode(first) && isNode(last) && isText(text)) {
-    // Keys go to the frame since it was clicked; here they mean something.
+    // The click moved the keyboard focus into the frame; the keys work on this page only.
     document.getElementById("main").focus({ preventScroll: true });
     enclose(text, first, last);
   }
 });
 
-// A text of the page: whose value is it, or which record's?
+// Asks which column a clicked text belongs to, or whether it only identifies a record.
 function clicked(text) {
   if (!shown || busy || !text) return;
   const dialog = document.getElementById("value");
@@ -151,7 +154,7 @@ function clicked(text) {
   (buttons[0] ?? fresh).focus();
 }
 
-// What was done to one of the lists is done with when another order of them is asked for.
+// The supervision without the adjustments of one list: they are lost when the lists are ranked anew.
 const without = (said) => ({ ...copy(said), finish: { candidate: 0, adjust: [], columns: [], sheet: [] } });
 
 function label(name, text) {
@@ -169,14 +172,14 @@ function record(text) {
 async function enclose(text, first, last) {
   if (!shown || busy) return;
   const word = "Everything like the enclosed block is a row.";
-  // By its text it can be found again after the next redesign; what is no text is known by where it stands.
+  // A block is recorded by its text, so that it can be found again after a redesign; without text, by its nodes.
   const by = (block) => ({ ...without(shown.said), enclosed: [...shown.said.enclosed, block] });
   const before = shown;
   if (text) await propose(by({ text }), 0, word);
   if (shown === before) await propose(by({ nodes: [first, last] }), 0, word);
 }
 
-// The cut of the rows, and the columns.
+// Adjusting the extent of the rows, and the columns.
 
 function finishing() {
   const said = copy(shown.said);
@@ -191,7 +194,7 @@ function adjust(step) {
   propose(said, pick, { widen: "Wider.", narrow: "Narrower.", rotate: "Shifted by one." }[step]);
 }
 
-// Columns that are cut or joined are gone, and the names that the person gave them with them.
+// Split and joined columns are replaced, so the names that the person gave them are dropped.
 function change(step, word, gone) {
   const said = finishing();
   said.finish.sheet.push(step);
@@ -209,7 +212,7 @@ function undo() {
   });
 }
 
-// The names that the person gave count for a column as long as it is there; a piece is called after the whole.
+// The name of a column: the person's, or the split column's with the part's number, or the proposed one.
 function nameOf(column, proposed) {
   if (renamed.has(column)) return renamed.get(column);
   const [, whole, piece] = /^(.*)(\.\d+)$/.exec(column) ?? [];
@@ -239,12 +242,13 @@ function drawSheet() {
   const more = Object.assign(document.createElement("button"), {
     type: "button",
     className: "quiet",
-    textContent: allColumns ? "Only the columns that are kept" : `${hidden} more columns`,
+    textContent: allColumns ? "Show kept columns only" : `Show ${counted(hidden, "more column")}`,
     hidden: hidden === 0 && !allColumns,
   });
   more.addEventListener("click", () => { allColumns = !allColumns; drawSheet(); });
   const caption = table.createCaption();
-  caption.textContent = `List ${pick + 1}: ${rows} rows${rows > FIRST_ROWS ? `, the first ${Math.min(FIRST_ROWS, records.length)} of them` : ""}`;
+  const first = rows > FIRST_ROWS ? `, the first ${Math.min(FIRST_ROWS, records.length)} shown` : "";
+  caption.textContent = `List ${pick + 1}: ${counted(rows, "row")}${first}`;
   const scroller = Object.assign(document.createElement("div"), { className: "scroller", tabIndex: 0 });
   scroller.setAttribute("role", "region");
   scroller.setAttribute("aria-label", "Rows of the list");
@@ -270,7 +274,7 @@ function header({ column, name }, next, place) {
     button.addEventListener("click", act);
     tools.append(button);
   };
-  tool("Split", "Cut this column", () => split(column, name || column));
+  tool("Split", "Split this column", () => split(column, name || column));
   if (next) {
     tool("Join →", "Join with the next column", () => {
       const joined = [name, next.name].filter(Boolean).join(" ");
@@ -292,7 +296,7 @@ function split(column, name) {
     dialog.close();
     const at = input.value === "" ? "words" : { text: input.value };
     wholes.set(column, name);
-    change({ split: { column, at } }, "Cut.", [column]);
+    change({ split: { column, at } }, "Split.", [column]);
   };
   dialog.querySelector(".leave").onclick = () => dialog.close();
   dialog.showModal();
@@ -314,11 +318,11 @@ function byText() {
   input.focus();
 }
 
-// The end of it.
+// Finishing the session.
 
 function take() {
-  if (!shown) return say("Still looking; one moment.");
-  doing("Taking it …", async () => {
+  if (!shown) return say("Still searching. Wait a moment.");
+  doing("Saving …", async () => {
     const { columns, names } = list();
     const given = columns.map((column, at) => nameOf(column, names[at]) || null);
     const choice = { pick, names: given, seconds: Math.round((performance.now() - began) / 100) / 10 };
@@ -334,7 +338,7 @@ async function leave({ task, next }, what) {
   await outcome(task, bench.dataset.run, document.getElementById("state"), say);
 }
 
-// How the run ends that a person has caused; `before` is the run that was the last until then.
+// Waits for the run that the label started and shows its result; `before` is the last run before it.
 async function outcome(task, before, state, tell) {
   for (let goes = 0; goes < 1200; goes++) {
     const answer = await fetch(`/label/${encodeURIComponent(task)}/state`);
@@ -351,20 +355,20 @@ async function outcome(task, before, state, tell) {
 
 function empty() {
   if (!bench.dataset.empty) return;
-  doing("Rightly empty …", async () => leave(await ask("/empty", {}), "empty"));
+  doing("Saving …", async () => leave(await ask("/empty", {}), "empty"));
 }
 
 function skip() {
   location.assign(bench.dataset.next || "/label");
 }
 
-// Nothing was done here yet: then it is the task before.
+// Undoes the previously labelled task, if there is no step to undo on this page.
 function undoTask() {
   const last = JSON.parse(sessionStorage.getItem("pieme-last") ?? "null");
   if (!last || last.what !== "taken") return say("There is nothing to undo.");
   doing(`Undoing ${last.task} …`, async () => {
     const answer = await fetch(`/label/${encodeURIComponent(last.task)}/undo`, { method: "POST", headers: { "x-pieme-token": token } });
-    if (!answer.ok) throw new Error("it could not be undone; the task's page says how it stands");
+    if (!answer.ok) throw new Error(`The last label of ${last.task} could not be undone. See the task's page.`);
     sessionStorage.removeItem("pieme-last");
     location.assign(`/label/${encodeURIComponent(last.task)}`);
   });
@@ -388,12 +392,12 @@ addEventListener("keydown", (event) => {
 for (const [id, act] of Object.entries({ take, wider: KEYS.w, narrower: KEYS.n, rotate: KEYS.r, "by-text": byText, empty, undo, skip })) {
   document.getElementById(id)?.addEventListener("click", act);
 }
-// A name that is being typed is not lost, and Enter then is for the name alone.
+// Enter in a name field finishes the name and does not accept the list.
 sheet.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target.matches("input")) event.target.blur();
 });
 
-// What became of the task before this one is said while this one is loaded already.
+// Shows the result of the previously labelled task while this one is already open.
 const last = JSON.parse(sessionStorage.getItem("pieme-last") ?? "null");
 const before = document.getElementById("before-this");
 if (before && last && last.task !== bench.dataset.task) {

@@ -1,4 +1,5 @@
-//! `/label`: tasks that wait for a person, and each of them: the last good rows, the page as it is now, and the one key.
+//! `/label`: the queue of tasks that wait for a person, and one labelling page per task: the last good rows beside the
+//! page of the last run.
 
 use crate::daemon::threads::blocking;
 use axum::Json;
@@ -25,7 +26,7 @@ use super::layout::{self, NavItem};
 use super::route::Route;
 use super::{SharedState, components};
 
-/// Of the last good rows, to compare with.
+/// Number of last good rows shown for comparison.
 const SHOWN_ROWS: u64 = 12;
 
 pub fn routes() -> Vec<Route> {
@@ -47,9 +48,9 @@ async fn queue(State(web): State<SharedState>, visitor: SessionUser) -> Result<H
         h1 { "Waiting for a person" }
         div #queue data-live {
             @if waiting.is_empty() {
-                p.empty #none { "No task waits. " a href="/" { "How they all stand" } }
+                p.empty #none { "No task waits for a person. " a href="/" { "Show all tasks" } }
             } @else {
-                p { "Worst first. One key takes what pieme has found again; the next task then comes by itself." }
+                p { "Worst first. If the proposed list is right, press Enter; the next task then opens by itself." }
                 ol #waiting {
                     @for (place, name) in waiting.iter().enumerate() {
                         li { a #{ "wait-" (name) } href={ "/label/" (name) } autofocus[place == 0] { (name) } }
@@ -65,7 +66,7 @@ async fn tasks_to_label(web: &SharedState) -> Result<Vec<TaskName>, WebError> {
     web.store.read(task::tasks_to_label).await
 }
 
-/// The one that comes after this, as the queue stands now.
+/// The address of the task that follows this one in the queue now.
 async fn next_after(web: &SharedState, name: &TaskName) -> Result<Option<String>, WebError> {
     let waiting = tasks_to_label(web).await?;
     let at = waiting.iter().position(|it| it == name);
@@ -82,12 +83,16 @@ async fn show(
     let line = web.overview.line(&name).await?;
     let next = next_after(&web, &name).await?;
     let task = name.clone();
-    // As it is now: the overview may be half a second old, and what comes of a label is told by the run before it.
+    // Read from the store, since the overview may be half a second old: the script recognises the run that a label
+    // starts by comparing it with this last run.
     let read = move |store: &Store| Ok((store.published(&task, SHOWN_ROWS, 0)?, store.past_verdicts(&task, 1)?.pop()));
     let (good, last) = web.store.read(read).await?;
     let good = good.map(|it| it.table);
     let title = html! {
-        h1 { "Which list is " a href={ "/task/" (name) } { (name) } "? " span.state #state data-tone=(components::tone_of(&line)) { (line.state) } }
+        h1 {
+            "Choose the list for " a href={ "/task/" (name) } { (name) } " "
+            span.state #state data-tone=(components::tone_of(&line)) { (line.state) }
+        }
         p #before-this hidden { b {} ": " span.state {} }
         @if let Some(run) = &last { p #why { (run.verdict.sentence) } }
     };
@@ -110,7 +115,9 @@ fn rows(table: &Table) -> Markup {
             table #good {
                 thead { tr { @for name in &table.columns { th scope="col" { (name) } } } }
                 tbody {
-                    @for row in &table.rows { tr { @for cell in &row.cells { td { (cell.as_deref().unwrap_or("")) } } } }
+                    @for row in &table.rows {
+                        tr { @for cell in &row.cells { td { (cell.as_deref().unwrap_or("")) } } }
+                    }
                 }
             }
         }
@@ -157,11 +164,11 @@ async fn accept(
     let folder = std::sync::Arc::clone(&bench.folder);
     let (accepted, body) = bench.accept(&web, taken).await?;
     write_blocking(move || task::write(&folder, &accepted, &body, Utc::now())).await?;
-    tracing::info!(task = %name, "labelled at the dashboard");
+    tracing::info!(task = %name, "dashboard: task labelled");
     run_task(&web, name).await
 }
 
-/// There is nothing to see, and rightly so.
+/// Writes `expect.allow_empty`: a person confirmed that the list is empty.
 async fn confirm_empty(
     State(web): State<SharedState>,
     Path(name): Path<String>,
@@ -174,15 +181,15 @@ async fn confirm_empty(
         tasks::allow_empty(&folder.dir)
     })
     .await?;
-    tracing::info!(%task, "an empty list is fine from now on, said at the dashboard");
+    tracing::info!(%task, "dashboard: empty list confirmed (expect.allow_empty)");
     run_task(&web, name).await
 }
 
-/// Runs the task, and says who waits next. A run that is going already is as good.
+/// Starts a run and returns the next task of the queue. A run that is in progress already is as good.
 async fn run_task(web: &SharedState, task: TaskName) -> Result<Json<LabellingReply>, WebError> {
     web.daemon.hint_folders_changed().await;
     if let Some(sentence) = web.daemon.first_reply(ControlRequest::Run { task: task.clone() }).await.refusal() {
-        tracing::info!(%task, "not run at once: {sentence}");
+        tracing::info!(%task, reason = sentence, "dashboard: run not started");
     }
     Ok(Json(LabellingReply { next: next_after(web, &task).await?, task: task.to_string() }))
 }
@@ -193,7 +200,7 @@ async fn undo(State(web): State<SharedState>, Path(name): Path<String>) -> Resul
     Ok(Json(LabellingReply { next: Some(format!("/label/{task}")), task: task.to_string() }))
 }
 
-/// The rows of before come back, and with them what the last labelling replaced.
+/// Publishes the previous rows again and restores the files that the last label replaced.
 pub async fn roll_back(web: &SharedState, task: &TaskName) -> Result<ControlReply, WebError> {
     let dir = web.config.tasks.join(task.as_str());
     let folder = {
@@ -207,7 +214,7 @@ pub async fn roll_back(web: &SharedState, task: &TaskName) -> Result<ControlRepl
     }
     write_blocking(move || task::undo(&folder)).await?;
     web.daemon.hint_folders_changed().await;
-    tracing::info!(%task, "rows and label of before are brought back at the dashboard");
+    tracing::info!(%task, "dashboard: last publication and label undone");
     Ok(back)
 }
 
@@ -221,7 +228,7 @@ async fn write_blocking<T: Send + 'static>(
 struct TaskStateReply {
     state: TaskState,
     tone: &'static str,
-    /// The last run that has ended.
+    /// The last finished run.
     run: Option<RunId>,
     going: bool,
     rows: Option<u64>,

@@ -1,5 +1,5 @@
-//! A page on the bench: its lists, the page itself, and the one that is taken. The same for a task that waits for a person and for
-//! one that is being added.
+//! A labelling session in the browser: the proposed lists, the page in a sandboxed frame, and the accepted list. Used
+//! by `/label` and `/add`.
 
 use std::sync::Arc;
 
@@ -20,36 +20,36 @@ use crate::tasks::TaskFolder;
 use super::error::WebError;
 use super::{SharedState, assets, token};
 
-/// Characters of a column's name: it heads a table.
+/// Maximum length of a column's name, in characters.
 const MAX_NAME: usize = 100;
-/// Who has looked longer has gone for lunch.
+/// Longer labelling times are not recorded: the person was away.
 const MAX_SECONDS: f64 = 86_400.0;
 
-/// A task's folder, what is known of the page that its last run saw, and the page as it is stored.
+/// A task's folder, the context of the page that its last run stored, and that page, compressed.
 pub struct LabellingSession {
     pub folder: Arc<TaskFolder>,
     known: LabellingContext,
     compressed_page: Vec<u8>,
 }
 
-/// What a person says of the page, as it goes on.
+/// The supervision so far, for which lists are requested.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HelpRequest {
     help: task::Help,
 }
 
-/// The list that is taken.
+/// The list that the person accepts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptRequest {
-    /// Of whose page it is.
+    /// The run that stored the page.
     run: RunId,
     help: task::Help,
     choice: CandidateChoice,
 }
 
-/// Where to go when it is done.
+/// The page to open next.
 #[derive(Serialize)]
 pub struct LabellingReply {
     pub task: String,
@@ -69,10 +69,10 @@ impl LabellingSession {
         }
     }
 
-    /// What the folder gets: the choice, and the page as it was sent.
+    /// The accepted list and the page as the site sent it, both to be written to the folder.
     pub async fn accept(self, web: &SharedState, taken: AcceptRequest) -> Result<(AcceptedList, Vec<u8>), WebError> {
         if taken.run != self.known.run {
-            let sentence = "the task has seen another page meanwhile; reload this one and look again";
+            let sentence = "The task has run again meanwhile and stored another page. Reload this page.";
             return Err(WebError::Refused(sentence.to_owned()));
         }
         let choice = validated(taken.choice)?;
@@ -82,7 +82,7 @@ impl LabellingSession {
         }
     }
 
-    /// The page as it was seen, for a frame that has no origin.
+    /// The stored page, for a frame without an origin.
     pub async fn page(self, web: &SharedState) -> Result<Response, WebError> {
         match self.inspect(web, LabellingQuestion::Page).await? {
             (LabellingAnswer::Page, html) => Ok(sandboxed_frame(&html)),
@@ -100,7 +100,7 @@ impl LabellingSession {
 }
 
 fn inspection_failed() -> WebError {
-    WebError::Refused("the page could not be studied: it is too large, or more than a minute was needed".to_owned())
+    WebError::Refused("The page could not be analysed: it is too large, or the analysis took over a minute.".to_owned())
 }
 
 impl From<LabellingError> for WebError {
@@ -120,7 +120,7 @@ fn validated(choice: CandidateChoice) -> Result<CandidateChoice, WebError> {
     if let Some(name) = names.iter().flatten().find(is_odd) {
         let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
         return Err(WebError::Bad(format!(
-            "`{name}` cannot be a column's name: {MAX_NAME} characters at most, on one line"
+            "`{name}` cannot be a column's name. Use at most {MAX_NAME} characters, on one line."
         )));
     }
     let seconds = choice.seconds.filter(|it| (0.0..=MAX_SECONDS).contains(it));
@@ -128,20 +128,22 @@ fn validated(choice: CandidateChoice) -> Result<CandidateChoice, WebError> {
 }
 
 const FRAME_SCRIPT: &str = include_str!("frame.js");
-/// Whatever the page's own sheets hide must be seen, or nobody can say what it is.
-const FRAME_STYLE: &str = "html,body{display:block!important;visibility:visible!important;opacity:1!important;overflow:auto!important;\
-    height:auto!important;max-height:none!important;position:static!important}body{margin:8px;font:15px/1.4 system-ui,sans-serif;\
-    color:#111;background:#fff;overflow-wrap:anywhere}a{color:#0b57d0;text-decoration:underline}.pieme-box{display:inline-block;\
+/// Overrides the page's own styles that hide it: a person can only label what is visible.
+const FRAME_STYLE: &str = "html,body{display:block!important;visibility:visible!important;opacity:1!important;\
+    overflow:auto!important;height:auto!important;max-height:none!important;position:static!important}\
+    body{margin:8px;font:15px/1.4 system-ui,sans-serif;color:#111;background:#fff;overflow-wrap:anywhere}\
+    a{color:#0b57d0;text-decoration:underline}.pieme-box{display:inline-block;\
     border:1px dashed #888;color:#555;padding:0 4px;font-size:12px;max-width:9em;white-space:nowrap;overflow:hidden;\
     text-overflow:ellipsis;vertical-align:bottom}.pieme-key{margin-left:1em}[data-n]{cursor:pointer}";
 
-/// A stranger's page. It runs in no origin (`sandbox`), loads and sends nothing (`default-src 'none'`), and of all scripts only ours
-/// runs, which has this answer's nonce; only a page of ours may frame it. Each of these holds by itself, whatever the page is.
+/// The response with an untrusted page. It has no origin (`sandbox`), loads and sends nothing (`default-src 'none'`),
+/// runs only the script with this response's nonce, and only the dashboard may frame it. Each of these guarantees holds
+/// by itself, whatever the page contains.
 fn sandboxed_frame(html: &[u8]) -> Response {
     let nonce = token::random_id();
     let policy = format!(
-        "sandbox allow-scripts; default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'self'"
+        "sandbox allow-scripts; default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     );
     let mut body = format!(
         "<!doctype html><html><head><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
@@ -157,25 +159,25 @@ fn sandboxed_frame(html: &[u8]) -> Response {
     (headers, body).into_response()
 }
 
-/// Powers that a frame would have by default.
+/// Browser features that a frame would have by default.
 const PERMISSIONS_POLICY: &str =
     "camera=(), microphone=(), geolocation=(), clipboard-read=(), clipboard-write=(), fullscreen=()";
 
-/// What is shown: keys, the last good rows beside the page, the rows below. Scripts fill in the rest.
+/// The labelling page: the toolbar, the last good rows beside the page, the rows below. label.js fills in the lists.
 pub struct LabellingView<'a> {
-    /// What the questions go to: `/label/TASK`, or `/add/ID`.
+    /// Base path of the requests: `/label/TASK` or `/add/ID`.
     pub base: &'a str,
     pub task: &'a str,
     pub title: Markup,
-    /// The last run until now.
+    /// The last finished run.
     pub run: Option<RunId>,
-    /// The next task that waits.
+    /// Address of the next task of the queue.
     pub next: Option<String>,
-    /// Names that columns have had.
+    /// Names of the published columns.
     pub columns: Vec<String>,
-    /// The last good rows; none where there never were any.
+    /// The last good rows, if there are any.
     pub before: Option<Markup>,
-    /// What an empty list can be said to be, and undone.
+    /// Whether the task exists already: then its list may be empty, and the task may be skipped.
     pub is_known: bool,
 }
 
@@ -186,13 +188,13 @@ pub fn page(it: &LabellingView<'_>) -> Markup {
             data-columns=(it.columns.join("\n")) data-empty=[it.is_known.then_some("yes")] {
             (it.title)
             div.label-keys role="toolbar" aria-label="What to do with this list" {
-                button.main #take type="button" { "Take it" kbd { "Enter" } }
+                button.main #take type="button" { "Use this list" kbd { "Enter" } }
                 span #lists role="group" aria-label="Lists of the page" {}
                 button #narrower type="button" { "Narrower" kbd { "←" } }
                 button #wider type="button" { "Wider" kbd { "→" } }
                 button #rotate type="button" { "Shift" kbd { "R" } }
                 button #by-text type="button" { "By text" kbd { "T" } }
-                @if it.is_known { button #empty type="button" { "Rightly empty" kbd { "X" } } }
+                @if it.is_known { button #empty type="button" { "The list is empty" kbd { "X" } } }
                 button #undo type="button" { "Undo" kbd { "U" } }
                 @if it.is_known { button #skip type="button" { "Skip" kbd { "S" } } }
             }
@@ -202,19 +204,25 @@ pub fn page(it: &LabellingView<'_>) -> Markup {
                 }
                 section aria-labelledby="now" {
                     h2 #now { "The page now" }
-                    iframe #page sandbox="allow-scripts" title="The page as it was seen, with the rows of the list outlined" referrerpolicy="no-referrer" {}
-                    p.faint { "Click a value to say what it is; click beside it, drag over a record, or hold a finger on it, to enclose the record." }
+                    iframe #page sandbox="allow-scripts" referrerpolicy="no-referrer"
+                        title="The page as fetched, with the rows of the list outlined" {}
+                    p.faint {
+                        "Click a value to say which column it is. To enclose a record, click beside its values, "
+                        "drag over it, or hold a finger on it."
+                    }
                 }
             }
             section aria-labelledby="sheet-title" {
-                h2 #sheet-title { "Its rows now" }
+                h2 #sheet-title { "Rows of this list" }
                 div #sheet {}
-                details.label-help { summary { "The pattern of a row" } code #pattern {} }
+                details.label-help { summary { "Template of a row" } code #pattern {} }
             }
             (dialogs())
         }
         script type="module" src=(assets::url("label.js")) {}
-        noscript { p.off { "Labelling here needs JavaScript; " code { "pieme label " (it.task) } " in a terminal does not." } }
+        noscript {
+            p.off { "Labelling here needs JavaScript. Without it, type " code { "pieme label " (it.task) } "." }
+        }
     }
 }
 
@@ -224,23 +232,30 @@ fn dialogs() -> Markup {
             h2 #value-title { "What is " q {} "?" }
             p { "A value of the column" }
             div.names {}
-            form { label for="value-name" { "… or of a new one" } input #value-name type="text" autocomplete="off" maxlength="100"; button { "Label it" } }
-            div.actions { button.record type="button" { "It stands in a record" } button.quiet.leave type="button" { "Leave it" } }
+            form {
+                label for="value-name" { "… or of a new column" }
+                input #value-name type="text" autocomplete="off" maxlength="100";
+                button { "Label" }
+            }
+            div.actions {
+                button.record type="button" { "Find lists with this record" }
+                button.quiet.leave type="button" { "Cancel" }
+            }
         }
         dialog #split aria-labelledby="split-title" {
-            h2 #split-title { "Cut " q {} }
+            h2 #split-title { "Split " q {} }
             form {
-                label for="split-at" { "At which text? Nothing cuts it into words." }
+                label for="split-at" { "Split at this text (empty: into words)" }
                 input #split-at type="text" autocomplete="off" maxlength="40";
-                div.actions { button.main { "Cut" } button.quiet.leave type="button" { "Leave it" } }
+                div.actions { button.main { "Split" } button.quiet.leave type="button" { "Cancel" } }
             }
         }
         dialog #record aria-labelledby="record-title" {
-            h2 #record-title { "A record of yours" }
+            h2 #record-title { "Find lists by a record" }
             form {
-                label for="record-text" { "Some text of it, as the page shows it" }
+                label for="record-text" { "Text of a record, as the page shows it" }
                 input #record-text type="text" autocomplete="off" maxlength="500";
-                div.actions { button.main { "Look for it" } button.quiet.leave type="button" { "Leave it" } }
+                div.actions { button.main { "Find" } button.quiet.leave type="button" { "Cancel" } }
             }
         }
     }

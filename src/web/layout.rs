@@ -1,4 +1,4 @@
-//! What stands around every page.
+//! The HTML document around every page: head, navigation, message areas.
 
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, html};
 use super::assets;
 use super::auth::{CSRF_FIELD, SessionUser};
 
-/// Which of the main pages this is, or belongs to.
+/// The entry of the navigation bar that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NavItem {
     Status,
@@ -23,7 +23,7 @@ const PAGES: &[(NavItem, &str, &str)] = &[
     (NavItem::Search, "/search", "Search"),
 ];
 
-/// A page for somebody who has logged in.
+/// A page for a logged-in user.
 pub fn page(visitor: &SessionUser, here: NavItem, title: &str, body: Markup) -> Html<String> {
     let bar = html! {
         nav aria-label="Main" {
@@ -39,22 +39,22 @@ pub fn page(visitor: &SessionUser, here: NavItem, title: &str, body: Markup) -> 
     document(title, Some(&visitor.csrf_token), bar, body)
 }
 
-/// A page for anybody: it has a title, and nothing to go to.
+/// A page for everybody, without navigation.
 pub fn public_page(title: &str, body: Markup) -> Html<String> {
     document(title, None, html! {}, body)
 }
 
-/// One sentence, and the way back.
+/// A page with one sentence and a link to the status page.
 pub fn message_page(title: &str, sentence: &str) -> Html<String> {
     let body = html! {
         h1 { (title) }
         p #said-alone { (sentence) }
-        p { a href="/" { "To the status page" } }
+        p { a href="/" { "Go to the status page" } }
     };
     public_page(title, body)
 }
 
-/// What a form carries that changes something.
+/// The hidden CSRF token that every form with a POST action needs.
 pub fn csrf_field(visitor: &SessionUser) -> Markup {
     html! { input type="hidden" name=(CSRF_FIELD) value=(visitor.csrf_token); }
 }
@@ -74,7 +74,7 @@ fn document(title: &str, token: Option<&str>, bar: Markup, body: Markup) -> Html
                 script type="module" src=(assets::url("app.js")) {}
             }
             body {
-                a.skip href="#main" { "To the page" }
+                a.skip href="#main" { "Skip to content" }
                 header.bar {
                     a.brand href="/" { "pieme" }
                     (bar)

@@ -1,4 +1,5 @@
-//! Opens the place where pages are served, and keeps trying: a port that is taken costs no run.
+//! Binds the sockets of the dashboard and the search page, and retries while an address is taken. Runs do not depend on
+//! it.
 
 use std::future::Future;
 use std::io;
@@ -15,14 +16,14 @@ use crate::daemon::connections::{LimitedListener, ListenerHealth};
 
 use super::peer::Peer;
 
-/// Each open page holds one for its news, and a browser opens six at a time.
+/// Each open page holds one connection for its events, and a browser opens six at a time.
 const MOST_CONNECTIONS: usize = 256;
-/// Until a place that is taken is tried again.
+/// Pause before an address that is taken is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
-/// The socket's group may use it: a web server before us is in it.
+/// The socket's group may connect: a reverse proxy belongs to it.
 const SOCKET_MODE: u32 = 0o660;
 
-/// Serves until the daemon ends. Where it is served is written to `note`.
+/// Serves until the daemon ends, and writes the address to the file `note`.
 pub fn serve(place: ListenAddress, router: Router, note: PathBuf, mut listening: ListenerHealth) {
     tokio::spawn(async move {
         let service = router.into_make_service_with_connect_info::<Peer>();
@@ -42,7 +43,7 @@ pub fn serve(place: ListenAddress, router: Router, note: PathBuf, mut listening:
             }
         };
         if let Err(error) = served {
-            tracing::error!("the dashboard at {place} ended: {error}");
+            tracing::error!(%place, %error, "web server: ended");
         }
     });
 }
@@ -58,13 +59,11 @@ async fn until_open<T, F: Future<Output = io::Result<T>>>(
         listening.report_open(opened.as_ref().map(|_| ()));
         match opened {
             Ok(listener) => return listener,
-            Err(error) if said => tracing::debug!("the dashboard cannot be served at {place}: {error}"),
+            Err(error) if said => tracing::debug!(%place, %error, "web server: cannot listen"),
             Err(error) => {
                 said = true;
-                tracing::error!(
-                    "the dashboard cannot be served at {place}: {error}; tried again every {} s",
-                    RETRY_DELAY.as_secs()
-                );
+                let retry_s = RETRY_DELAY.as_secs();
+                tracing::error!(%place, %error, retry_s, "web server: cannot listen; retrying");
             }
         }
         sleep(RETRY_DELAY).await;
@@ -72,7 +71,7 @@ async fn until_open<T, F: Future<Output = io::Result<T>>>(
 }
 
 fn open_socket(path: &Path) -> io::Result<UnixListener> {
-    // One that a killed daemon left behind; what is no socket is not ours to remove.
+    // A killed daemon leaves its socket behind. Any other kind of file is not removed.
     if path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_socket()) {
         std::fs::remove_file(path)?;
     }
@@ -82,13 +81,14 @@ fn open_socket(path: &Path) -> io::Result<UnixListener> {
 }
 
 fn report_open(url: &str, is_here: bool, note: &Path) {
-    tracing::info!("the dashboard is at {url}");
+    tracing::info!(%url, "web server: listening");
     if !is_here {
         tracing::warn!(
-            "others can reach the dashboard; put a web server with TLS before it, or its password can be read"
+            "web server: reachable from other machines without TLS, so a password can be intercepted; \
+             put a web server with TLS in front of it (docs/dashboard.md)"
         );
     }
     if let Err(error) = std::fs::write(note, format!("{url}\n")) {
-        tracing::debug!("{} was not written: {error}", note.display());
+        tracing::debug!(file = %note.display(), %error, "web server: address file not written");
     }
 }

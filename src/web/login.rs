@@ -1,4 +1,4 @@
-//! In and out.
+//! Login and logout.
 
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ async fn form(
     let Some(_) = password::read(&web.config).map_err(password_file_error)? else {
         return Ok(layout::public_page("No password yet", no_password_notice(&web)).into_response());
     };
-    // The same one as long as there is one: two forms in two windows are both good.
+    // An existing cookie is kept, so that login forms in two windows both stay valid.
     let known_by = cookie(&headers, LOGIN_COOKIE).unwrap_or_else(token::random_id);
     let body = login_markup(&web.csrf_key.token(&known_by), wish.next.as_deref(), None);
     let door = set_cookie(LOGIN_COOKIE, Some(&known_by), false);
@@ -63,10 +63,9 @@ async fn log_in(
     let (known, tried) = (hash.clone(), said.password);
     let is_right = blocking(move || password::verify(&known, &tried)).await.map_err(|_| WebError::Internal)?;
     if !is_right {
-        tracing::warn!(?peer, "a wrong password was tried at the dashboard");
+        tracing::warn!(?peer, "dashboard: wrong password");
         let known_by = cookie(&headers, LOGIN_COOKIE).unwrap_or_default();
-        let body =
-            login_markup(&web.csrf_key.token(&known_by), said.next.as_deref(), Some("This is not the password."));
+        let body = login_markup(&web.csrf_key.token(&known_by), said.next.as_deref(), Some("Wrong password."));
         return Ok((axum::http::StatusCode::FORBIDDEN, layout::public_page("Log in", body)).into_response());
     }
     web.throttle.forget(&peer);
@@ -82,7 +81,7 @@ async fn log_out(State(web): State<SharedState>, headers: HeaderMap) -> Response
     ([(SET_COOKIE, set_cookie(SESSION_COOKIE, None, false))], Redirect::to("/log-in")).into_response()
 }
 
-/// Only to a page of ours: `//elsewhere.test` and `/\elsewhere.test` are none.
+/// The path if it is one of the dashboard, else `/`. `//elsewhere.test` and `/\elsewhere.test` would leave it.
 pub fn local_path(next: Option<&str>) -> String {
     let is_ours = |path: &&str| {
         let mut letters = path.chars();
@@ -109,14 +108,14 @@ fn login_markup(token: &str, next: Option<&str>, wrong: Option<&str>) -> Markup 
 fn no_password_notice(web: &SharedState) -> Markup {
     html! {
         h1 { "No password yet" }
-        p { "The dashboard shows nothing until it has a password. Set one on the machine that the daemon runs on:" }
+        p { "The dashboard shows nothing until you set a password. On the machine where the daemon runs, type:" }
         pre { code { "pieme --config " (web.config.file.display()) " web password" } }
         p { "Then reload this page." }
     }
 }
 
 fn password_file_error(error: password::PasswordError) -> WebError {
-    WebError::Refused(format!("the password cannot be read: {error}"))
+    WebError::Refused(format!("The password file cannot be read: {error}"))
 }
 
 #[cfg(test)]

@@ -1,38 +1,38 @@
-//! SHELL: the dashboard. It stands beside `cli`: the same verbs, the same words, in a browser.
+//! SHELL: the dashboard. Offers the actions of `cli`, in the same words, in a browser.
 //!
 //! ```text
-//! connection → gate (name, origin, token, who) → page → shown by maud
-//!                                              ↘ verb → daemon::Door → the same requests as the control socket
+//! connection → auth (Host, Origin, CSRF token, session) → page → HTML (maud)
+//!                                                       ↘ action → DaemonHandle → requests of the control socket
 //! ```
 //!
-//! It runs inside the daemon's process, so it fetches nothing and parses no page of strangers; what it reads it reads by a
-//! connection of its own, beside the loop. Everything that it serves is compiled in.
+//! Runs inside the daemon's process, so it fetches nothing and parses no untrusted HTML. It reads the store through
+//! its own connections and never blocks the event loop. All assets are compiled in.
 
 mod actions;
-mod error;
-mod read_pool;
-mod components;
-mod login;
-mod auth;
-mod labelling_session;
-mod listen;
-mod route;
-mod token;
-mod session;
-mod throttle;
-mod peer;
-mod overview;
-mod events;
-mod layout;
+mod add;
+mod api;
 mod assets;
+mod auth;
 mod chart;
+mod components;
+mod error;
+mod events;
+mod label;
+mod labelling_session;
+mod layout;
+mod listen;
+mod login;
+mod overview;
 pub mod password;
+mod peer;
+mod read_pool;
+mod route;
+mod search;
+mod session;
 mod status;
 mod task;
-mod label;
-mod add;
-mod search;
-mod api;
+mod throttle;
+mod token;
 
 use std::sync::Arc;
 
@@ -42,20 +42,20 @@ use tokio::sync::Semaphore;
 use crate::config::{Config, ListenAddress};
 use crate::daemon::child::page_jobs::PageInspector;
 use crate::daemon::handle::DaemonHandle;
-use crate::labelling;
+use crate::labelling::task::add::remove_abandoned;
 
 pub use route::{Access, Route};
 
-use self::read_pool::ReadPool;
 use add::PendingTasks;
 use events::ChangeFeed;
 use overview::Overview;
+use read_pool::ReadPool;
 use session::Sessions;
 use task::StepSessions;
 use throttle::LoginThrottle;
 use token::CsrfKey;
 
-/// What all pages share.
+/// State shared by all request handlers.
 pub struct DashboardState {
     config: Arc<Config>,
     daemon: DaemonHandle,
@@ -65,22 +65,22 @@ pub struct DashboardState {
     sessions: Sessions,
     throttle: LoginThrottle,
     csrf_key: CsrfKey,
-    /// Robots that are walked through step by step.
+    /// Robots that people execute step by step.
     step_sessions: StepSessions,
-    /// Has pages studied that a person looks at.
+    /// Starts the sandboxed processes that parse pages for labelling.
     inspector: PageInspector,
     pending_tasks: PendingTasks,
-    /// Whoever goes through all rows waits for the one before.
+    /// Admits one search for duplicates at a time: each reads all rows twice.
     duplicate_search: Semaphore,
 }
 
 type SharedState = Arc<DashboardState>;
 
-/// In the state folder: where the dashboard is served, for whoever looks for it.
+/// File in the state folder that holds the dashboard's address.
 pub const ADDRESS_FILE: &str = "web-url";
 
-/// Serves the dashboard where config.toml says so, until the daemon ends. What cannot be served costs no run: it is said in the
-/// log, and tried again.
+/// Serves the dashboard and the search page at the addresses of config.toml until the daemon ends. An address that is
+/// taken is logged and retried; runs do not depend on it.
 pub fn open(door: DaemonHandle) {
     let config = Arc::clone(&door.runner.config);
     let reader = ReadPool::new(Arc::clone(&config));
@@ -91,7 +91,7 @@ pub fn open(door: DaemonHandle) {
     if config.web.at == ListenAddress::Off {
         return;
     }
-    labelling::task::add::remove_abandoned(&config.tasks, Utc::now().into());
+    remove_abandoned(&config.tasks, Utc::now().into());
     let overview = Overview::new(reader.clone(), door.clone());
     let feed = ChangeFeed::start(overview.clone());
     let listening = door.listeners.register("dashboard");
@@ -112,7 +112,7 @@ pub fn open(door: DaemonHandle) {
     listen::serve(config.web.at.clone(), route::router(routes(), web), config.state.join(ADDRESS_FILE), listening);
 }
 
-/// Every route that there is: the router is built of this table, and a test walks through it.
+/// All routes. The router is built from this table, and a test tries every entry.
 pub fn routes() -> Vec<Route> {
     [
         assets::routes(),

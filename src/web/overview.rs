@@ -1,4 +1,4 @@
-//! How every task stands, read once for all who look. What the clock alone changes is judged for each of them.
+//! Cache of the status of all tasks, shared by all pages. What depends on the time alone is computed for each reader.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,9 @@ use crate::show::task_status::TaskFacts;
 use super::error::WebError;
 use super::read_pool::ReadPool;
 
-/// While runs write, ten thousand tasks are not read more often than that.
+/// While runs write, the tasks (there may be 10,000) are not read again within this time.
 const MAX_FRESH_AGE: Duration = Duration::from_millis(500);
-/// Where reading takes longer than this, nobody waits for it who can be shown what was read a moment ago: news follow.
+/// If reading takes longer than this, pages get the cached status at once and an event when it is renewed.
 const SLOW_READ: Duration = Duration::from_millis(50);
 const MAX_STALE_AGE: Duration = Duration::from_secs(10);
 
@@ -27,7 +27,7 @@ pub struct Overview {
     reader: ReadPool,
     daemon: DaemonHandle,
     cache: Arc<Mutex<Option<CachedLines>>>,
-    /// Held by who reads: the others take what it has read.
+    /// Held while the store is read; others wait and use the result.
     reading: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -36,7 +36,7 @@ struct CachedLines {
     lines: Arc<Vec<StatusLine>>,
     at: Instant,
     took: Duration,
-    /// How many jobs the store's thread had done before.
+    /// The store's change counter before the read.
     change: u64,
 }
 
@@ -49,7 +49,7 @@ impl Overview {
         &self.daemon
     }
 
-    /// All tasks, by name; where there are many, they may be some seconds old.
+    /// All tasks by name. If reading is slow, the result may be up to 10 s old.
     pub async fn lines(&self) -> Result<Arc<Vec<StatusLine>>, WebError> {
         let seen = self.cache().clone();
         match seen {
@@ -64,7 +64,7 @@ impl Overview {
         }
     }
 
-    /// The same, half a second old at most.
+    /// All tasks by name, at most half a second old, or as old as the last read took.
     pub async fn fresh(&self) -> Result<Arc<Vec<StatusLine>>, WebError> {
         let _reading = self.reading.lock().await;
         let seen = self.cache().clone();
@@ -92,12 +92,12 @@ impl Overview {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something was done just now: whoever looks next sees it.
+    /// Drops the cache, so that the next reader sees the effect of an action.
     pub fn invalidate(&self) {
         *self.cache() = None;
     }
 
-    /// One task as it stands now.
+    /// The status of one task now.
     pub async fn line(&self, name: &TaskName) -> Result<StatusLine, WebError> {
         let lines = self.lines().await?;
         let found = lines.binary_search_by(|line| line.task.cmp(name)).ok().map(|at| &lines[at]);
@@ -107,14 +107,14 @@ impl Overview {
         Ok(line)
     }
 
-    /// The runs under way.
+    /// The progress of the runs that are in progress.
     pub fn progress(&self) -> BTreeMap<TaskName, Progress> {
         let all = self.daemon.runner.board.all();
         all.into_iter().map(|run| (run.task.clone(), run)).collect()
     }
 }
 
-/// Worst first, those alone that are wanted.
+/// The tasks that `wanted` selects, worst state first.
 pub fn worst_first(
     lines: &[StatusLine],
     now: DateTime<Utc>,

@@ -1,4 +1,4 @@
-//! The dashboard's one password: only what it is compared with is kept, in a file of its own that nobody else may read.
+//! The dashboard's one password, stored as an argon2id hash in a file of mode 0600.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -13,16 +13,16 @@ use crate::tasks::folder::{Folder, PRIVATE_FILE};
 
 use super::token;
 
-/// A hash has about 100 letters.
+/// Maximum size of the file; a hash has about 100 characters.
 const MAX_BYTES: u64 = 4 << 10;
-/// Shorter ones are guessed, however slowly they are tried.
+/// Shorter passwords can be guessed despite the rate limit.
 pub const MIN_CHARS: usize = 8;
-/// Longer ones only keep the machine busy.
+/// Longer passwords add no security, only hashing time.
 pub const MAX_CHARS: usize = 256;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PasswordError {
-    #[error("a password has {MIN_CHARS} letters at least, and {MAX_CHARS} at most")]
+    #[error("a password needs {MIN_CHARS} to {MAX_CHARS} characters")]
     Length,
     #[error(transparent)]
     File(#[from] FileError),
@@ -32,7 +32,7 @@ pub enum PasswordError {
     Io(#[from] io::Error),
 }
 
-/// What the password is compared with; none: there is no password yet.
+/// Reads the hash; none if no password is set.
 pub fn read(config: &Config) -> Result<Option<String>, PasswordError> {
     let (folder, name) = file_of(config);
     if !folder.is_dir() {
@@ -42,7 +42,7 @@ pub fn read(config: &Config) -> Result<Option<String>, PasswordError> {
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned()))
 }
 
-/// Replaces the password in one step. Root sets it for the daemon's own user, who must be able to read it.
+/// Replaces the password atomically. Root gives the file to the owner of its folder, since the daemon must read it.
 pub fn set(config: &Config, password: &str) -> Result<(), PasswordError> {
     if !(MIN_CHARS..=MAX_CHARS).contains(&password.chars().count()) {
         return Err(PasswordError::Length);
@@ -59,7 +59,7 @@ pub fn set(config: &Config, password: &str) -> Result<(), PasswordError> {
     Ok(())
 }
 
-/// Is it this password? Takes some 20 ms of processor time, on purpose.
+/// Compares a password with the hash. Takes some 20 ms of processor time, on purpose.
 pub fn verify(hash: &str, password: &str) -> bool {
     let fits = password.chars().count() <= MAX_CHARS;
     fits && Argon2::default().verify_password(password.as_bytes(), hash).is_ok()
@@ -75,7 +75,7 @@ fn file_of(config: &Config) -> (&Path, String) {
 mod tests {
     use super::*;
 
-    /// As the first version wrote it, with argon2 0.5.
+    /// A hash of the first version, written with argon2 0.5.
     const FIRST_VERSION: &str =
         "$argon2id$v=19$m=19456,t=2,p=1$8oeAGVogvxAOhrim6Yof8A$LTRe5NzjTZzF4CNGDAzEgIoGDmLHuJ+oirxMHl73R40";
 

@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, as far as passwords are concerned. What a header says of it is not believed.
+//! The client of a connection, as the rate limit for passwords counts it. Forwarding headers are ignored.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -11,9 +11,9 @@ use crate::daemon::connections::LimitedListener;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
     Address(IpAddr),
-    /// A Unix socket tells no addresses: all who come by it are one.
+    /// All clients of the Unix socket: it knows no addresses.
     Socket,
-    /// More than are remembered.
+    /// All clients beyond the number that is remembered.
     Other,
 }
 
@@ -29,7 +29,7 @@ impl Connected<IncomingStream<'_, LimitedListener<UnixListener>>> for Peer {
     }
 }
 
-/// Whoever has one IPv6 address has the 2⁶⁴ beside it.
+/// The /64 network of an IPv6 address: its owner has all 2⁶⁴ addresses of it.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

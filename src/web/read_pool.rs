@@ -1,4 +1,4 @@
-//! Reading the store beside the loop, by connections of our own: nobody waits for the store's one thread.
+//! Pool of read-only store connections, so that pages do not wait for the store's single writer thread.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,9 +9,9 @@ use crate::store::{Store, StoreError};
 
 use super::error::WebError;
 
-/// Connections that wait for the next page. To open one means to read the names of all tasks' views.
+/// Idle connections kept for the next page. Opening one reads the names of all tasks' views.
 const MAX_IDLE: usize = 4;
-/// A file that was replaced under us is noticed after that.
+/// Connections are reopened after this time, so that a replaced database file is noticed.
 const MAX_AGE: Duration = Duration::from_secs(300);
 
 #[derive(Clone)]
@@ -32,7 +32,7 @@ impl ReadPool {
         self.work(move |store, _| work(store).map_err(WebError::from)).await
     }
 
-    /// The same for work that needs more than the store, and may go wrong in other ways.
+    /// Like `read`, for work that also needs the configuration or has errors of its own.
     pub async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Store, &Config) -> Result<T, WebError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! A route of the dashboard: what it is called, who may ask for it, and who answers.
+//! The route table of the dashboard: method, path, access, handler.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use axum::routing::{MethodRouter, get, post};
 
 use super::{DashboardState, SharedState, auth, error};
 
-/// A task.toml has 64 kB at most, and a form spells each of its bytes with three at the worst.
+/// A task.toml has at most 64 kB, and URL encoding takes up to three bytes per byte.
 pub const MAX_BODY_BYTES: usize = 256 << 10;
 
-/// Who may ask for it.
+/// Who may use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever can reach the address.
+    /// Everybody who can reach the address.
     Public,
-    /// Who has logged in.
+    /// Logged-in users.
     LoggedIn,
 }
 
@@ -31,12 +31,12 @@ pub struct Route {
 }
 
 impl Route {
-    /// Changes nothing.
+    /// A route that changes nothing.
     pub fn get<T: 'static>(path: &'static str, handler: impl Handler<T, SharedState>) -> Route {
         Route { method: Method::GET, path, access: Access::LoggedIn, handler: get(handler) }
     }
 
-    /// Changes something: the gate lets it through only with a token, from our own pages.
+    /// A route that changes something: `auth::authorize` requires the dashboard's Origin and a CSRF token.
     pub fn post<T: 'static>(path: &'static str, handler: impl Handler<T, SharedState>) -> Route {
         Route { method: Method::POST, path, access: Access::LoggedIn, handler: post(handler) }
     }

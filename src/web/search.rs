@@ -1,5 +1,5 @@
-//! `/search`: words in, published rows out. It changes nothing and tells nothing but what is published, so it can stand on an
-//! address of its own, for everybody.
+//! `/search`: full-text search over the published rows. It changes nothing and shows only published rows, so it can be
+//! served on an address of its own, without a login.
 
 use std::sync::Arc;
 
@@ -25,20 +25,20 @@ use super::read_pool::ReadPool;
 use super::route::Route;
 use super::{SharedState, assets, components};
 
-/// Rows of one page.
+/// Rows per page.
 const HITS: u64 = 20;
-/// Nobody reads further.
+/// Later pages are not served.
 const MOST_PAGES: usize = 100;
-/// Longer texts of a row are cut.
+/// Longer cells are truncated.
 const MOST_CHARS: usize = 300;
-/// More words than that are not looked for.
+/// Longer queries are truncated.
 const MAX_QUERY_CHARS: usize = 200;
 
 pub fn routes() -> Vec<Route> {
     vec![Route::get("/search", dashboard_page)]
 }
 
-/// The search page by itself.
+/// The router of the separate search address.
 pub fn public_router(reader: ReadPool) -> Router {
     Router::new()
         .route("/", get(public_page))
@@ -50,7 +50,7 @@ pub fn public_router(reader: ReadPool) -> Router {
         .with_state(reader)
 }
 
-/// Where it is served to this machine alone, a page of the web whose name leads here reads nothing.
+/// On a loopback address, refuses foreign Host headers. This stops DNS rebinding.
 async fn check_loopback_host(State(config): State<Arc<Config>>, request: Request, next: Next) -> Response {
     let is_open = matches!(&config.web.search, crate::config::ListenAddress::Tcp(at) if !at.ip().is_loopback());
     if is_open || auth::is_allowed_host(&config, request.headers()) {
@@ -85,7 +85,7 @@ async fn public_page(
     Ok(layout::public_page("Search", page(&wanted, &found, |_| None)))
 }
 
-/// Nothing where nothing is looked for; a sentence where it cannot be.
+/// Searches; an empty query finds nothing, an invalid one returns its error.
 pub async fn find(reader: &ReadPool, wanted: &SearchParams) -> Result<Result<SearchResults, QueryError>, WebError> {
     let words: String = wanted.q.trim().chars().take(MAX_QUERY_CHARS).collect();
     if words.is_empty() {
@@ -109,13 +109,14 @@ fn page(
         h1 { "Search" }
         form.filter role="search" data-filter action="/search" {
             label.sr for="q" { "Words" }
-            input #q type="search" name="q" value=(wanted.q) placeholder="Words, \"a phrase\", begin*, -not, column:word" autofocus autocomplete="off";
+            input #q type="search" name="q" value=(wanted.q) autofocus autocomplete="off"
+                placeholder="Words, \"a phrase\", begin*, -not, column:word";
             noscript { button { "Search" } }
         }
         div #found data-live {
             @match found {
                 Err(error) => p.empty { (error) },
-                Ok(_) if wanted.q.trim().is_empty() => p.empty { "Type words that stand in a row." },
+                Ok(_) if wanted.q.trim().is_empty() => p.empty { "Type words that occur in a row." },
                 Ok(answer) => (hits(wanted, answer, link)),
             }
         }
@@ -131,10 +132,13 @@ fn hits(wanted: &SearchParams, answer: &SearchResults, link: impl Fn(&TaskName) 
     let pages = usize::try_from(answer.total.div_ceil(HITS)).unwrap_or(MOST_PAGES).min(MOST_PAGES);
     html! {
         p.faint {
-            @if answer.total == 0 { "Nothing was found." } @else {
-                @if answer.is_total_capped { "More than " } (components::number(answer.total)) " found."
+            @if answer.total == 0 { "No rows found." } @else {
+                @if answer.is_total_capped { "More than " } (components::counted(answer.total, "row")) " found."
             }
-            @if answer.unindexed_rows > 0 { " " (components::number(answer.unindexed_rows)) " rows that were published just now may not be in the index yet." }
+            @if answer.unindexed_rows > 0 {
+                " " (components::counted(answer.unindexed_rows, "row"))
+                " published just now may not be in the index yet."
+            }
         }
         ol.hits { @for hit in &answer.hits { (hit_row(hit, &link)) } }
         (components::pager(here, pages, address))
@@ -147,7 +151,10 @@ fn hit_row(hit: &Hit, link: &impl Fn(&TaskName) -> Option<String>) -> Markup {
     let filled = cells.filter_map(|(name, cell)| Some((name, cell.as_deref().filter(|it| !it.is_empty())?)));
     html! {
         li.card {
-            p.faint { @match link(&hit.task) { Some(link) => a href=(link) { (hit.task) }, None => (hit.task) } ", since " (components::time(Some(hit.first_seen), "")) }
+            p.faint {
+                @match link(&hit.task) { Some(link) => a href=(link) { (hit.task) }, None => (hit.task) }
+                ", since " (components::time(Some(hit.first_seen), ""))
+            }
             dl.facts { @for (column, text) in filled {
                 dt { (column) }
                 dd { @match snippets.iter().find(|(name, _)| name == column) {
@@ -159,13 +166,15 @@ fn hit_row(hit: &Hit, link: &impl Fn(&TaskName) -> Option<String>) -> Markup {
     }
 }
 
-/// What was found stands out.
+/// The snippet with its matches highlighted.
 fn highlighted(snippet: &Snippet) -> Markup {
     let letters: Vec<char> = snippet.text.chars().collect();
     let part = |from: usize, to: usize| letters.get(from..to).unwrap_or_default().iter().collect::<String>();
     let ends = std::iter::once(0).chain(snippet.marks.iter().map(|mark| mark.1));
     html! {
-        @for (before, (from, to)) in ends.clone().zip(&snippet.marks) { (part(before, *from)) mark { (part(*from, *to)) } }
+        @for (before, (from, to)) in ends.clone().zip(&snippet.marks) {
+            (part(before, *from)) mark { (part(*from, *to)) }
+        }
         (part(ends.last().unwrap_or(0), letters.len()))
     }
 }

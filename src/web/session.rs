@@ -1,4 +1,4 @@
-//! Who has logged in. In memory only: a restart of the daemon logs everybody out, and nothing on the disk is worth stealing.
+//! Login sessions, in memory only: a restart of the daemon logs everybody out, and no session id is on the disk.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,16 +10,16 @@ use crate::config::Config;
 
 use super::{password, token};
 
-/// Of somebody who has logged in.
+/// Cookie of a logged-in user.
 pub const SESSION_COOKIE: &str = "pieme_session";
-/// Of somebody who has the log-in form before them.
+/// Cookie of the login form, which its CSRF token belongs to.
 pub const LOGIN_COOKIE: &str = "pieme_door";
 
-/// Nobody came for so long: they are not there any more.
+/// A session ends after this time without a request.
 const IDLE_LIMIT: Duration = Duration::from_secs(12 * 3600);
-/// However busy they are, a week is enough.
+/// A session ends after this time in any case.
 const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
-/// The oldest gives way.
+/// One more login ends the session that was idle longest.
 const MAX_SESSIONS: usize = 100;
 
 #[derive(Default)]
@@ -28,12 +28,12 @@ pub struct Sessions(Mutex<HashMap<String, LoginSession>>);
 struct LoginSession {
     opened: Instant,
     last_used: Instant,
-    /// Of the password that it was opened with: a new one ends it.
+    /// Hash of the password that opened it: a new password ends the session.
     password: String,
 }
 
 impl Sessions {
-    /// Somebody has logged in; answers what they are known by.
+    /// Opens a session and returns its id.
     pub fn open(&self, password: String) -> String {
         let mut sessions = self.lock();
         if sessions.len() >= MAX_SESSIONS
@@ -69,14 +69,14 @@ impl Sessions {
     }
 }
 
-/// A cookie that came with the request.
+/// Reads a cookie of the request.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(';'));
     let mut named = all.filter_map(|pair| pair.trim().split_once('='));
     named.find(|(it, _)| *it == name).map(|(_, value)| value.to_owned())
 }
 
-/// A cookie for the browser to keep until it is closed; nothing: it is to forget it.
+/// The `Set-Cookie` header of a session cookie; without a value it deletes the cookie.
 pub fn set_cookie(name: &str, value: Option<&str>, is_secure: bool) -> HeaderValue {
     let age = if value.is_none() { "; Max-Age=0" } else { "" };
     let secure = if is_secure { "; Secure" } else { "" };

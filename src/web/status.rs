@@ -1,4 +1,4 @@
-//! `/`: how every task stands, worst first, and what to do next.
+//! `/`: the status of all tasks, worst first, with the command to type next.
 
 use std::collections::BTreeMap;
 
@@ -21,20 +21,21 @@ use super::overview::worst_first;
 use super::route::Route;
 use super::{SharedState, components};
 
-/// Lines of one page.
+/// Tasks per page.
 const LINES: usize = 40;
-/// Runs that a line's two curves are drawn of.
+/// Runs shown by the two sparklines of a task.
 const CURVE: u32 = 24;
+const COLUMNS: &[&str] = &["Task", "State", "Rows", "Δ", "Sim", "Last ok", "Last run", "Next", "Fails", "Cause", "Do"];
 
 pub fn routes() -> Vec<Route> {
     vec![Route::get("/", show)]
 }
 
-/// What is to be shown.
+/// The filter and the page of the table.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct StatusQuery {
-    /// Words that stand in the name, the title or the state.
+    /// Words that occur in the name, the title, the state or the cause.
     q: String,
     /// Only this state.
     state: String,
@@ -44,11 +45,11 @@ pub struct StatusQuery {
 /// One page of the table.
 struct StatusPage {
     lines: Vec<(StatusLine, Vec<PastRun>)>,
-    /// How many there are, and how many are wanted.
+    /// How many tasks there are, and how many match the filter.
     total: usize,
     matching: usize,
     page: usize,
-    /// Of all tasks: how many are in each state.
+    /// How many of all tasks are in each state.
     states: Vec<(TaskState, usize)>,
 }
 
@@ -103,7 +104,8 @@ fn filter(wanted: &StatusQuery) -> Markup {
     html! {
         form.filter role="search" data-filter action="/" {
             label.sr for="q" { "Filter tasks" }
-            input #q type="search" name="q" value=(wanted.q) placeholder="Filter: name, title, state, cause" autocomplete="off";
+            input #q type="search" name="q" value=(wanted.q) autocomplete="off"
+                placeholder="Filter: name, title, state, cause";
             @if !wanted.state.is_empty() { input type="hidden" name="state" value=(wanted.state); }
             noscript { button { "Filter" } }
         }
@@ -114,7 +116,9 @@ fn counts(sheet: &StatusPage, wanted: &StatusQuery) -> Markup {
     let address = |state: &str| address(&StatusQuery { state: state.to_owned(), page: 1, ..wanted.clone() });
     html! {
         p.counts #counts {
-            a href=(address("")) aria-current=[wanted.state.is_empty().then_some("true")] { "all " (components::number(sheet.total as u64)) }
+            a href=(address("")) aria-current=[wanted.state.is_empty().then_some("true")] {
+                "all " (components::number(sheet.total as u64))
+            }
             @for (state, count) in &sheet.states {
                 a href=(address(state.word())) aria-current=[(wanted.state == state.word()).then_some("true")] {
                     (state) " " (components::number(*count as u64))
@@ -134,13 +138,13 @@ fn table(
     let address = |page| address(&StatusQuery { page, ..wanted.clone() });
     html! {
         @if sheet.matching == 0 {
-            p.empty #none { "No task is so. " a href="/" { "Show all" } }
+            p.empty #none { "No task matches the filter. " a href="/" { "Show all" } }
         } @else {
             table.cards #lines {
                 caption.sr { "Tasks, worst first" }
                 thead { tr {
-                    @for name in ["Task", "State", "Rows", "Δ", "Sim", "Last ok", "Last run", "Next", "Fails", "Cause", "Do"] {
-                        th.number[["Rows", "Δ", "Sim", "Fails"].contains(&name)] scope="col" { (name) }
+                    @for name in COLUMNS {
+                        th.number[["Rows", "Δ", "Sim", "Fails"].contains(name)] scope="col" { (name) }
                     }
                 } }
                 tbody #tasks data-keyed {
@@ -177,7 +181,10 @@ fn row(visitor: &SessionUser, line: &StatusLine, past: &[PastRun], going: Option
             td data-label="Last ok" { (components::time(line.last_ok, "never")) }
             td data-label="Last run" {
                 @match going {
-                    Some(going) => span.going { "now: " (going.pages) " pages, " (going.rows) " rows" },
+                    Some(going) => span.going {
+                        "now: " (components::counted(going.pages.into(), "page")) ", "
+                        (components::counted(going.rows, "row"))
+                    },
                     None => (components::time(line.last_run.as_ref().map(|run| run.ended_at), "never")),
                 }
             }
@@ -206,18 +213,21 @@ fn address(wanted: &StatusQuery) -> String {
     if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
 }
 
-/// With no task there is one thing to learn.
+/// Shown instead of the table while there is no task.
 fn first_task(web: &SharedState) -> Markup {
     html! {
         section.card {
             h2 { "No tasks yet" }
-            p { "A task keeps one table of one web site fresh. Make the first one from the address of a list: hotels, products, flats, jobs." }
+            p {
+                "A task keeps one table of one web site fresh. Create the first one from the address of a list: "
+                "hotels, products, flats, jobs."
+            }
             p { a.button href="/add" { "Add a task" } }
             p { "In a terminal:" }
             pre { code { "pieme --config " (web.config.file.display()) " add https://example.org/list" } }
-            p { "Or make a folder with a task.toml that holds one line in " code { (web.config.tasks.display()) } ":" }
+            p { "Or create a folder in " code { (web.config.tasks.display()) } " with a task.toml of one line:" }
             pre { code { "url = \"https://example.org/list\"" } }
-            p { "It appears here within two seconds." }
+            p { "The task appears here within two seconds." }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How fast passwords may be tried: five at once, then each wrong one doubles the wait.
+//! Rate limit for wrong passwords, per client: five are free, then each further one doubles the wait.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use super::peer::Peer;
 
-/// So many may be mistyped.
+/// Wrong passwords without a wait.
 const FREE_TRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
-/// A wrong password is forgotten after that.
+/// Wrong passwords are forgotten after this time.
 const FORGET_AFTER: Duration = Duration::from_secs(3_600);
-/// Addresses that are remembered; beyond, all others count as one.
+/// Clients that are counted separately; all others count as one.
 const MAX_PEERS: usize = 1_000;
 
 #[derive(Default)]
@@ -25,7 +25,8 @@ struct FailedLogins {
 }
 
 impl LoginThrottle {
-    /// Counts a try before it is made, so that many at once are no way around it; else says how long to wait.
+    /// Admits an attempt, or returns how long to wait. Attempts are counted before the password is checked, so that
+    /// parallel attempts do not get around the limit.
     pub fn admit(&self, peer: &Peer, now: Instant) -> Result<(), Duration> {
         let mut all = self.lock();
         all.retain(|_, tries| now.duration_since(tries.last) < FORGET_AFTER);
@@ -39,7 +40,7 @@ impl LoginThrottle {
         Ok(())
     }
 
-    /// The password was right.
+    /// Resets the client after a right password.
     pub fn forget(&self, peer: &Peer) {
         self.lock().remove(peer);
     }

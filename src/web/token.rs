@@ -1,9 +1,9 @@
-//! Random names, and the tokens that go with them: nobody can make one without the key, which only this process has.
+//! Random ids, and CSRF tokens: an HMAC of the session id, with a key that only this process knows.
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Sixteen bytes cannot be guessed.
+/// Length of an id: 128 random bits cannot be guessed.
 const BYTES: usize = 16;
 
 pub struct CsrfKey(hmac::Key);
@@ -13,23 +13,23 @@ impl CsrfKey {
         CsrfKey(hmac::Key::new(hmac::HMAC_SHA256, &random_bytes::<32>()))
     }
 
-    /// What the forms carry of somebody who is known by this.
+    /// The CSRF token that belongs to this session id.
     pub fn token(&self, id: &str) -> String {
         hex(hmac::sign(&self.0, id.as_bytes()).as_ref())
     }
 
-    /// Takes the same time whatever is wrong.
+    /// Compares in constant time.
     pub fn verify(&self, id: &str, token: &str) -> bool {
         unhex(token).is_some_and(|tag| hmac::verify(&self.0, id.as_bytes(), &tag).is_ok())
     }
 }
 
-/// A new name that nobody can guess.
+/// A new unguessable id, in hexadecimal.
 pub fn random_id() -> String {
     hex(&random_bytes::<BYTES>())
 }
 
-/// Bytes that nobody can guess.
+/// Cryptographically secure random bytes.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).expect("the kernel has random bytes");

@@ -1,4 +1,4 @@
-//! The child's door: it has no sockets, and asks its parent for every connection.
+//! The child's `Connector`: the sandbox allows no new sockets, so the parent opens every connection and passes it on.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -17,7 +17,7 @@ use super::report;
 
 type PendingConnections = HashMap<u64, oneshot::Sender<Result<OwnedFd, ConnectError>>>;
 
-/// Questions that wait for their answers.
+/// Connection requests that wait for the parent's answer.
 #[derive(Clone, Default)]
 pub struct ParentConnector {
     pending: Arc<Mutex<PendingConnections>>,
@@ -25,7 +25,7 @@ pub struct ParentConnector {
 }
 
 impl ParentConnector {
-    /// What the parent has said to a question. One that nobody waits for any more is closed.
+    /// Delivers the parent's answer. If the request has timed out, the connection is closed.
     pub fn complete(&self, question: u64, answer: Result<OwnedFd, ConnectError>) {
         if let Some(asker) = self.pending().remove(&question) {
             drop(asker.send(answer));
@@ -46,7 +46,7 @@ impl Connector for ParentConnector {
         Box::pin(async move {
             let answered = tokio::time::timeout(patience, answer).await.map_err(|_| ConnectError::TooLong)?;
             let socket =
-                answered.map_err(|_| ConnectError::Connection("nobody connects for this run".to_owned()))??;
+                answered.map_err(|_| ConnectError::Connection("the parent process does not answer".to_owned()))??;
             let stream = std::net::TcpStream::from(socket);
             let made = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
             made.map_err(|error| ConnectError::Connection(error.to_string()))

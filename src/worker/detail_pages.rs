@@ -1,4 +1,4 @@
-//! The pages behind the records' links: their own template, and the columns that they add.
+//! Detail pages: learns or applies their template and merges their columns into the list.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ use crate::learn::{Template, merge};
 use crate::model::{Row, Table};
 use crate::page::Tree;
 
-/// A template is learned from so many pages; the later ones are only read.
+/// Pages from which the template is learned; later pages are only extracted.
 const LEARN_FROM: usize = 12;
 
 pub struct DetailPages {
     template: Option<Template>,
     learned: bool,
-    /// Pages that wait until there are enough to learn from, with the records that they belong to.
+    /// Pages collected until there are enough to learn from, with the indices of their records.
     unlearned: Vec<(usize, Tree)>,
-    /// Of one detail page alone, what the list has too is no value.
+    /// The list page. Texts that a single detail page shares with it are not values.
     list: Option<Tree>,
     rows: HashMap<usize, Row>,
-    /// Values of some page are missing for it.
+    /// The first limit that was reached; it made values of some page missing.
     limit: Option<Limit>,
 }
 
@@ -52,7 +52,8 @@ impl DetailPages {
         }
     }
 
-    /// The list with the columns of the details behind its own, the template if it was learned now, and what was reached.
+    /// Returns the list with the columns of the detail pages appended, the template if it was learned in this run, and
+    /// the limit that was reached.
     pub fn merge(mut self, list: &Table) -> (Table, Option<String>, Option<Limit>) {
         if !self.unlearned.is_empty() {
             self.learn();

@@ -1,4 +1,5 @@
-//! A page that a run has kept, looked at with a person. The same sealed process as a run's, and no request goes out.
+//! Answers the questions of a labelling session about a stored page. Runs in the same sandbox as a run and sends no
+//! requests.
 
 use crate::labelling::page;
 use crate::labelling::page::{LabellingAnswer, LabellingQuestion, LabellingRequest, PageLabeller};
@@ -6,15 +7,15 @@ use crate::protocol::{MAX_FRAME, Message};
 
 use super::report_with;
 
-/// Bytes that a stored page may unpack to: it was within the task's limit when it was fetched.
+/// Maximum decompressed size of a stored page, which was within the task's limit when it was fetched.
 pub(super) const MAX_UNPACKED: usize = 64 << 20;
-/// A page above this does not go back in one frame, together with what was found on it.
+/// A larger page does not fit into one frame together with the answer.
 pub(super) const MAX_BODY: usize = MAX_FRAME / 2;
 
-/// What a message has around its answer.
+/// Room for the message around the answer.
 const FRAME_OVERHEAD: usize = 1 << 10;
 
-/// Says the answer, and the bytes that go with it.
+/// Sends the answer with its raw bytes to the parent.
 pub fn run(question: LabellingRequest, packed: &[u8]) {
     let (answer, raw) = answer(question, packed);
     report_with(&Message::Inspected { answer }, &raw);
@@ -22,16 +23,16 @@ pub fn run(question: LabellingRequest, packed: &[u8]) {
 
 fn answer(question: LabellingRequest, packed: &[u8]) -> (LabellingAnswer, Vec<u8>) {
     let Ok(body) = zstd::bulk::decompress(packed, MAX_UNPACKED) else {
-        return (LabellingAnswer::Refused("the stored page is damaged; run the task again".to_owned()), Vec::new());
+        return (LabellingAnswer::Refused("The stored page is damaged. Run the task again.".to_owned()), Vec::new());
     };
     if matches!(question.ask, LabellingQuestion::Take(..)) && body.len() > MAX_BODY {
-        let sentence = "the page is too large to be kept as a sample; `pieme label` can take it";
+        let sentence = "The page is too large for the dashboard. Use `pieme label` in a terminal.";
         return (LabellingAnswer::Refused(sentence.to_owned()), Vec::new());
     }
     let (answer, raw) = page::answer(PageLabeller::new(question.known, body), &question.ask);
     let json = serde_json::to_vec(&answer).map_or(usize::MAX, |json| json.len());
     if json.saturating_add(raw.len()) > MAX_FRAME - FRAME_OVERHEAD {
-        let sentence = "the list is too long to be taken here; `pieme label` can take it";
+        let sentence = "The list is too long for the dashboard. Use `pieme label` in a terminal.";
         return (LabellingAnswer::Refused(sentence.to_owned()), Vec::new());
     }
     (answer, raw)

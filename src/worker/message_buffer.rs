@@ -1,4 +1,4 @@
-//! What waits to be said to the parent. A trace line can wait a moment: said one by one they wake the parent twice a page,
+//! Buffer of the messages to the parent. Trace lines are batched: sent one by one they woke the parent twice a page,
 //! which cost a crawl more than its parsing.
 
 use std::io::{self, Write};
@@ -11,20 +11,20 @@ use crate::protocol::Message;
 static BUFFER: Mutex<MessageBuffer> = Mutex::new(MessageBuffer { bytes: Vec::new(), progress: None });
 
 struct MessageBuffer {
-    /// Whole messages.
+    /// Complete frames only.
     bytes: Vec<u8>,
-    /// How far the run is. The last word of many says it all.
+    /// The latest progress; earlier values need not be sent.
     progress: Option<(u32, u64)>,
 }
 
-/// No line waits longer than this, also when the run hangs.
+/// No message waits longer than this, even if the run hangs.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
 const FLUSH_BYTES: usize = 32 << 10;
-/// Room that is kept for the next messages: as a rule a batch of rows needs no more.
+/// Capacity kept between flushes; a batch of rows usually needs no more.
 const MAX_CAPACITY: usize = 2 * protocol::BATCH_BYTES;
 
-/// Says a message: a trace line within a moment, and everything else at once. With nobody listening there is nothing left to
-/// do, and the process ends.
+/// Sends a message: a trace line within [`FLUSH_INTERVAL`], everything else at once. Ends the process if the parent has
+/// closed the pipe.
 pub fn send(message: &Message, raw: &[u8]) {
     let mut waiting = lock();
     let can_wait = matches!(message, Message::Trace(_));
@@ -37,12 +37,12 @@ pub fn send(message: &Message, raw: &[u8]) {
     }
 }
 
-/// Says within a moment how far the run is.
+/// Reports the run's progress within [`FLUSH_INTERVAL`].
 pub fn set_progress(pages: u32, rows: u64) {
     lock().progress = Some((pages, rows));
 }
 
-/// Sees to it that nothing waits too long.
+/// Starts the thread that flushes the buffer every [`FLUSH_INTERVAL`].
 pub fn start_flusher() {
     std::thread::spawn(|| {
         loop {
@@ -53,7 +53,7 @@ pub fn start_flusher() {
 }
 
 fn lock() -> MutexGuard<'static, MessageBuffer> {
-    // Only whole messages are ever in it, whoever panicked.
+    // A panic cannot leave it inconsistent: it only ever holds complete frames.
     BUFFER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,17 +1,17 @@
-//! One run, in its own process: robot → pages → rows → judgement → report on stdout.
+//! The child process of one run: robot → pages → rows → judgement → messages on stdout.
 //!
-//! The child is a function from one [`Assignment`] on stdin to a stream of [`Message`]s on stdout. It has no database, no
-//! environment, no task folder; what it learns or wants kept it says to the parent.
+//! The child is a function from one [`Job`] on stdin to a stream of [`Message`]s on stdout. It has no database, no
+//! environment and no task folder; it sends what it learns or wants stored to the parent.
 
-mod inspect;
-mod parent_host;
-mod message_buffer;
-mod repair;
-mod row_collector;
 mod connector;
 mod detail_pages;
-mod values;
+mod inspect;
+mod message_buffer;
+mod parent_host;
+mod repair;
+mod row_collector;
 mod step;
+mod values;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -28,14 +28,14 @@ use crate::protocol::{ChildSocket, Job, Message, PageJob, ParentAnswer};
 use crate::robot::{self, BrowserPaths, WalkInput};
 use crate::sandbox;
 
-use self::connector::ParentConnector;
-use self::parent_host::ParentHost;
-use self::row_collector::RowCollector;
+use connector::ParentConnector;
+use parent_host::ParentHost;
+use row_collector::RowCollector;
 
 /// The child reports its own time-out this long before the parent would kill it.
 const REPORT_TIME: Duration = Duration::from_secs(2);
 
-/// The whole life of a run's process.
+/// Reads the job, enters the sandbox and does the job. Exit code 78 means that it could not start.
 pub fn main() -> ExitCode {
     sandbox::harden_process();
     let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::from(78) };
@@ -44,17 +44,20 @@ pub fn main() -> ExitCode {
         Ok(Some(given)) => given,
         Ok(None) | Err(_) => return ExitCode::from(78),
     };
-    // Made before the seal, which lets nobody make the sockets that its signals go through.
+    // Built before the sandbox: the runtime's signal handling needs a socket pair, which the sandbox forbids.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            let sentence = format!("no runtime could be started: {error}");
+            let sentence = format!("the async runtime could not be started: {error}");
             report(&Message::End(Verdict::failed(Failure::Internal, sentence)));
             return ExitCode::from(78);
         }
     };
     if let Err(problem) = sandbox::apply(&assignment.task, assignment.parent_pid) {
-        report(&Message::End(Verdict::failed(Failure::Internal, format!("the run could not be sealed: {problem}"))));
+        report(&Message::End(Verdict::failed(
+            Failure::Internal,
+            format!("the sandbox could not be set up: {problem}"),
+        )));
         return ExitCode::from(78);
     }
     match assignment.page_job.take() {
@@ -149,7 +152,7 @@ fn run_observation(harvest: &RowCollector, confirmed: bool) -> RunObservation {
     }
 }
 
-/// Sends a message, or ends the process: with nobody listening there is nothing left to do.
+/// Sends a message, or ends the process if the parent has closed the pipe.
 fn report(message: &Message) {
     report_with(message, &[]);
 }
@@ -158,13 +161,13 @@ fn report_with(message: &Message, raw: &[u8]) {
     message_buffer::send(message, raw);
 }
 
-/// What the parent answers, with the raw bytes that go with it.
+/// Answers of the parent, with their raw bytes.
 type ParentAnswers = mpsc::UnboundedReceiver<(ParentAnswer, Vec<u8>)>;
 
-/// What a walk that waits is told: forward, or back.
+/// Commands of a stepping session: forward (true) or back.
 type StepCommands = mpsc::UnboundedReceiver<bool>;
 
-/// The parent holds the other end of stdin for as long as it lives: its end is ours.
+/// Reads the parent's answers in a thread. The parent keeps stdin open while it lives, so its end ends this process.
 fn listen_to_parent(mut inlet: ChildSocket, door: ParentConnector) -> (ParentAnswers, StepCommands) {
     let (send, answers) = mpsc::unbounded_channel();
     let (tell, words) = mpsc::unbounded_channel();
@@ -172,12 +175,12 @@ fn listen_to_parent(mut inlet: ChildSocket, door: ParentConnector) -> (ParentAns
         while let Ok(Some((answer, raw))) = protocol::read::<ParentAnswer>(&mut inlet) {
             match answer {
                 ParentAnswer::Connected { question } => {
-                    let lost = || ConnectError::Connection("the connection was lost on its way".to_owned());
+                    let lost = || ConnectError::Connection("the parent passed no connection on".to_owned());
                     door.complete(question, inlet.take_connection().ok_or_else(lost));
                 }
                 ParentAnswer::ConnectFailed { question, why } => door.complete(question, Err(why)),
                 ParentAnswer::Step { forward } => drop(tell.send(forward)),
-                // Nobody waits for an answer any more when the walk is over.
+                // After the walk nobody receives answers, so a failed send is no error.
                 answer => drop(send.send((answer, raw))),
             }
         }

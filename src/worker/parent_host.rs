@@ -1,4 +1,4 @@
-//! The child's side of what it asks of its parent: turns at hosts, and pages of earlier runs.
+//! The child's `RunHost`: asks the parent for turns at hosts (rate limit) and for cached pages of earlier runs.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::robot::{Connector, HostFuture, RunHost};
 use super::connector::ParentConnector;
 use super::{ParentAnswers, report, report_with};
 
-/// A task that wants no delay keeps its turn at a host this long: asking again for every page cost more than the page.
+/// A task without a delay keeps its turn at a host this long: asking again for every page cost more than the page.
 const TURN_HOLD: Duration = Duration::from_millis(100);
 
 pub struct ParentHost {
-    /// The host whose turn is ours, and since when.
+    /// The host whose turn this run holds, and since when.
     held_turn: Option<(String, Instant)>,
     cached_pages: Vec<CachedPage>,
     robots: Vec<RobotsTxt>,
@@ -36,7 +36,7 @@ impl ParentHost {
         }
     }
 
-    /// The next answer that is one to this question. There is always one: a parent that is gone ends this process.
+    /// Waits for the next answer that `wanted` accepts. One always comes: the parent's end ends this process.
     async fn wait_for_answer<T>(&mut self, wanted: impl Fn(ParentAnswer, Vec<u8>) -> Option<T>) -> T {
         loop {
             match self.answers.recv().await {

@@ -1,5 +1,5 @@
-//! After a redesign: the list found again on the page that a run has kept, and tried on the samples. The same sealed process
-//! as a run's, and no request goes out.
+//! Repair after a redesign: finds the list again on the stored page of a run and tests the proposal on the samples.
+//! Runs in the same sandbox as a run and sends no requests.
 
 use crate::extract::{self, ColumnTransform};
 use crate::labelling::page::parse_page;
@@ -12,7 +12,7 @@ use crate::protocol::{Job, MAX_FRAME, Message, RepairJob};
 use super::inspect::{MAX_BODY, MAX_UNPACKED};
 use super::report_with;
 
-/// Says what was found, and the page as it was sent; nothing where there is nothing to find it by.
+/// Sends the proposals and the page as the site sent it; nothing if there is no template or a limit was reached.
 pub fn run(assignment: &Job, mend: &RepairJob, raw: &[u8]) {
     let Some((mut mended, body)) = find_list(assignment, mend, raw) else { return };
     let body = if body.len() > MAX_BODY {
@@ -27,7 +27,7 @@ pub fn run(assignment: &Job, mend: &RepairJob, raw: &[u8]) {
     report_with(&Message::Repaired(mended), &body);
 }
 
-/// Proposals of long lists may not all go into one frame; whoever labels works out what is missing.
+/// Whether the proposals fit into one frame. Dropped ones are computed again when a person labels.
 fn fits(mended: &RepairProposals) -> bool {
     let bytes = serde_json::to_vec(mended).map_or(usize::MAX, |json| json.len());
     mended.proposals.is_empty() || bytes < MAX_FRAME - MAX_BODY
@@ -39,7 +39,8 @@ fn find_list(assignment: &Job, mend: &RepairJob, raw: &[u8]) -> Option<(RepairPr
     let charset_key = assignment.task.fetch.charset.as_str();
     let told = Some(charset_key).filter(|&it| it != "auto");
     let page = parse_page(charset_key, &mend.page, &body);
-    // What was published is made of what the template reads: whoever labels works that out.
+    // With transformed columns the published values differ from what the template reads, so they cannot be compared
+    // here. Labelling handles that case.
     if !ColumnTransform::new(&assignment.task.columns).is_ok_and(|shape| shape.is_plain()) {
         return None;
     }
@@ -62,7 +63,7 @@ fn find_list(assignment: &Job, mend: &RepairJob, raw: &[u8]) -> Option<(RepairPr
         }
     }
     if mend.samples_left_out {
-        doubt.get_or_insert_with(|| "the samples are too large to be tried".to_owned());
+        doubt.get_or_insert_with(|| "the samples are too large to be tested".to_owned());
     }
     Some((RepairProposals { proposals: candidates.into_iter().map(proposal).collect(), doubt }, body))
 }

@@ -1,4 +1,4 @@
-//! Takes the pages as the robot brings them, and turns them into rows.
+//! The robot's observer in a run: extracts rows from the fetched pages and sends them to the parent in batches.
 
 use std::hash::BuildHasher;
 
@@ -21,20 +21,20 @@ use super::detail_pages::DetailPages;
 use super::values::RowValues;
 use super::{message_buffer, report, report_with};
 
-/// Pages of one run that are kept to be looked at later; the rest is only read.
+/// Pages of one run that are stored; later ones are only extracted.
 const MAX_KEPT_PAGES: u32 = 20;
-/// Pages that a script's `save` keeps stand behind all others, and there are no more of them than this.
+/// Pages stored by the step `save` have indices from here on, and there are at most [`MAX_SAVED_PAGES`].
 const FIRST_SAVED_INDEX: u32 = 1_000;
 const MAX_SAVED_PAGES: u32 = 1_000;
-/// A page that is larger than this when compressed is not kept: it must fit into one frame.
+/// A page that is larger than this when compressed is not stored: it must fit into one frame.
 const MAX_KEPT_BYTES: usize = protocol::MAX_FRAME / 2;
-/// Text of one record. As JSON a character may take six bytes, and a record must fit into one frame.
+/// Maximum text of one record. As JSON a byte may take six bytes, and a record must fit into one frame.
 const MAX_ROW_BYTES: usize = protocol::MAX_FRAME / 8;
 
 pub struct RowCollector {
-    /// What the rows are read with.
+    /// Applies the template.
     reader: Option<TemplateReader>,
-    /// Set when the template was learned in this run.
+    /// Set if the template was learned in this run.
     pub clearly_ahead: Option<bool>,
     pub pages: u32,
     pub rows: u64,
@@ -43,32 +43,32 @@ pub struct RowCollector {
     likeness: Option<SimilarityParts>,
     signs: Signs,
     tally: Tally,
-    /// What a person makes of the template's columns.
+    /// Splits, joins, patterns and defaults of task.toml.
     shape: ColumnTransform,
     values: RowValues,
     kept_pages: u32,
     saved_pages: u32,
     hashes: foldhash::quality::RandomState,
     row_hashes: HashSet<u64>,
-    /// How often each row is on the page of now: a page that grows shows its old rows again.
+    /// How often each row is on the current page: a page that grows shows its old rows again.
     page_row_counts: HashMap<u64, u32>,
-    /// The template's columns, as named, and behind them those of `for_each`.
+    /// The template's columns, followed by those of `for_each`.
     columns: Vec<String>,
-    /// Columns that the script's `for_each`es add.
+    /// Columns that `for_each` steps add.
     item_columns: Vec<String>,
     batch: Vec<Row>,
     batch_bytes: usize,
-    /// Where each page was, since links of its rows are relative to it.
+    /// Address of each page, the base of its rows' links.
     bases: Vec<Url>,
-    /// Set when the script follows the records' links: then rows wait for what is found there.
+    /// Set if the script has a `details` step: then rows wait for the columns of their detail pages.
     details: Option<DetailPages>,
-    /// Records whose links were handed out.
+    /// Records whose detail links were returned already.
     followed_records: usize,
-    /// Why not every row can be read as it stands on its page: then none is published.
+    /// Why rows cannot be extracted completely: then none is published.
     pub limit: Option<String>,
-    /// The page at hand.
+    /// Address of the current page.
     page_url: String,
-    /// What is to be said of the rows besides.
+    /// A remark for the run's sentence.
     pub remark: Option<String>,
 }
 
@@ -116,7 +116,7 @@ impl RowCollector {
         })
     }
 
-    /// That the task's key does not tell all rows apart.
+    /// Remarks that rows share a key.
     pub fn shared_keys_remark(&self) -> Option<String> {
         self.tally.shared_keys(self.rows)
     }
@@ -126,7 +126,7 @@ impl RowCollector {
         Some(reader.template().to_json())
     }
 
-    /// What later runs are measured against.
+    /// Statistics that the judge compares later runs with.
     pub fn statistics(&self) -> RunStatistics {
         RunStatistics {
             similarity_parts: self.likeness,
@@ -138,26 +138,26 @@ impl RowCollector {
         }
     }
 
-    /// Sends the page to be kept, compressed here: the parent never unpacks a stranger's bytes.
+    /// Sends the page to be stored. It is compressed here, since the parent never decompresses untrusted bytes.
     pub fn keep_page(&mut self, page: &Page) {
         if self.kept_pages < MAX_KEPT_PAGES && send_page(self.kept_pages, page, None) {
             self.kept_pages += 1;
         }
     }
 
-    /// The page that a run failed on is kept whatever was before it.
+    /// Stores the page on which the run failed, even if [`MAX_KEPT_PAGES`] is reached.
     pub fn keep_failed_page(&mut self, page: &Page) {
         self.kept_pages = self.kept_pages.min(MAX_KEPT_PAGES - 1);
         self.keep_page(page);
     }
 
-    /// Nothing more will come: rows that waited for their details go out.
+    /// Sends the remaining rows, merged with their detail pages, after the last page.
     pub fn finish(&mut self) {
         if let Some(details) = self.details.take() {
             let list = Table { columns: std::mem::take(&mut self.columns), rows: std::mem::take(&mut self.batch) };
             let (table, learned, limit) = details.merge(&list);
             self.columns = table.columns;
-            self.remark = limit.map(|limit| format!("not every value of the detail pages is read: {limit}"));
+            self.remark = limit.map(|limit| format!("some values of the detail pages are missing: {limit}"));
             self.check_width();
             if let Some(template) = learned {
                 report(&Message::LearnedDetails { template });
@@ -169,7 +169,7 @@ impl RowCollector {
         self.flush();
     }
 
-    /// Sends the rows that wait.
+    /// Sends the rows of the batch.
     fn flush(&mut self) {
         if !self.batch.is_empty() {
             self.batch_bytes = 0;
@@ -193,19 +193,19 @@ impl RowCollector {
         }
     }
 
-    /// Has a table room for the columns? The store has the last word: it knows those of values, too.
+    /// Checks the number of columns. The store checks again, including the columns of typed values.
     fn check_width(&mut self) {
         let (columns, most) = (self.columns.len(), Table::MAX_COLUMNS);
         if columns > most && self.limit.is_none() {
             self.limit = Some(format!(
-                "{}: the list has {columns} columns, and a published table takes {most} (SQLite takes 2,000, PostgreSQL \
-                 1,600); leave some out: `pieme label TASK --names a,b,-`",
+                "{}: the list has {columns} columns; a published table can have {most} (SQLite allows 2,000, \
+                 PostgreSQL 1,600). Drop some: `pieme label TASK --names a,b,-`",
                 self.page_url
             ));
         }
     }
 
-    /// Is the row one that this run has not had yet?
+    /// Adds a row. Returns whether it is new in this run.
     fn add_row(&mut self, cells: Vec<Option<String>>, page: u32) -> bool {
         let hash = self.hashes.hash_one(&cells);
         *self.page_row_counts.entry(hash).or_default() += 1;
@@ -216,7 +216,7 @@ impl RowCollector {
         is_new
     }
 
-    /// The rows of a page, with what the `for_each` around it adds.
+    /// Extracts the rows of a page and appends the columns of `for_each`.
     fn read_rows(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
         let reader = self.reader.as_mut()?;
         let extraction = reader.records(tree);
@@ -255,8 +255,8 @@ impl RowCollector {
         let bytes = row.cells.iter().flatten().map(String::len).sum::<usize>();
         if bytes > MAX_ROW_BYTES && self.limit.is_none() {
             self.limit = Some(format!(
-                "{}: record {} has {:.1} MB of text, and one may have {}; name the columns that you want, \
-                 `--row-css CSS --column NAME=CSS`",
+                "{}: record {} has {:.1} MB of text; the limit is {}. Name the columns that you want: \
+                 `pieme label TASK --row-css CSS --column NAME=CSS`",
                 self.page_url,
                 self.rows,
                 bytes as f64 / 1e6,
@@ -346,7 +346,7 @@ impl Observer for RowCollector {
     }
 }
 
-/// Has the page been sent? One that is too large is not.
+/// Sends a page to be stored. Returns false if it is too large.
 fn send_page(index: u32, page: &Page, name: Option<&str>) -> bool {
     match zstd::encode_all(&page.body[..], zstd::DEFAULT_COMPRESSION_LEVEL) {
         Ok(packed) if packed.len() <= MAX_KEPT_BYTES => {

@@ -1,4 +1,5 @@
-//! A walk that waits after every step: the parent says forward or back, and is told how it stands. Nothing is harvested.
+//! The child of a stepping session: waits after every step for the parent's command and reports the state. No rows are
+//! sent.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,11 +15,11 @@ use crate::stepwise::{StepObserver, StepProgress, SteppedWalk};
 use super::parent_host::ParentHost;
 use super::{StepCommands, report_with, walk_input};
 
-/// A page above this is not shown; together with what is told of it, it must go into one frame.
+/// A larger page is not shown: it must fit into one frame together with the state.
 const MAX_PACKED: usize = MAX_FRAME / 2;
 const COMPRESSION_LEVEL: i32 = 3;
 
-/// Goes on until the parent has enough, which ends this process.
+/// Runs until the parent closes the socket, which ends this process.
 pub fn run(runtime: &Runtime, assignment: &Job, parent: ParentHost, words: StepCommands) -> Verdict {
     let watch = match StepProgress::new(assignment.template.as_deref(), &assignment.task.columns) {
         Ok(watch) => Rc::new(RefCell::new(watch)),
@@ -30,7 +31,7 @@ pub fn run(runtime: &Runtime, assignment: &Job, parent: ParentHost, words: StepC
         Ok(stepper) => runtime.block_on(walk(SteppedWalk::new(stepper, watch), words)),
         Err(trouble) => return Verdict::failed(trouble.cause, trouble.sentence),
     }
-    Verdict::failed(Failure::Internal, "nobody looks any more")
+    Verdict::failed(Failure::Internal, "the stepping session was ended")
 }
 
 async fn walk(mut walk: SteppedWalk<'_>, mut words: StepCommands) {
@@ -49,7 +50,7 @@ async fn walk(mut walk: SteppedWalk<'_>, mut words: StepCommands) {
     }
 }
 
-/// How it stands; `last` is the step that led here.
+/// Reports the state; `last` is the step that led to it.
 fn report_state(walk: &SteppedWalk<'_>, last: Option<usize>) {
     let steps = walk.stepper.steps().iter().map(|step| step.verb().to_owned()).collect();
     let stepped =

@@ -1,5 +1,5 @@
-//! The values of a run's rows: what their texts mean, as the types in task.toml want it. Where no column has a type but text,
-//! nothing is done.
+//! Typed values of a run's rows: normalises the texts by the column types of task.toml. Does nothing if all columns are
+//! text.
 
 use chrono_tz::Tz;
 
@@ -8,19 +8,19 @@ use crate::model::{Column, ColumnType, NumberStatistics, Page, Row, ValueColumn}
 use crate::normalise::{self, DateOrder, Hints, order_of};
 use crate::page::Tree;
 
-/// `lang` of a page is a few letters; more is nonsense.
+/// Longer `lang` attributes are ignored.
 const MAX_LANG: usize = 35;
 
 pub struct RowValues {
     zone: Tz,
     /// Columns that are not plain text.
     typed_columns: Vec<(String, ColumnType)>,
-    /// What each page says about how it is to be read.
+    /// Hints of each page for normalisation: language, time, order of day and month.
     pages: Vec<Hints<'static>>,
     bases: Vec<url::Url>,
-    /// Of each typed column: the order of day and month, once a date of this run could have no other.
+    /// Order of day and month of each typed column, once an unambiguous date has settled it.
     date_orders: Vec<Option<DateOrder>>,
-    /// What their numbers are like.
+    /// Statistics of the numeric columns.
     numbers: NumberTally,
 }
 
@@ -32,7 +32,7 @@ impl RowValues {
         RowValues { zone, date_orders: orders, numbers, typed_columns: typed, pages: Vec::new(), bases: Vec::new() }
     }
 
-    /// A page whose rows are to come.
+    /// Registers a page before its rows.
     pub fn add_page(&mut self, page: &Page, tree: &Tree) {
         if self.typed_columns.is_empty() {
             return;
@@ -45,8 +45,8 @@ impl RowValues {
         self.bases.push(page.meta.url.clone());
     }
 
-    /// Puts the values of the rows behind their cells. Answers with what the cells are, and calls `unread` with the column of
-    /// each text that has no value.
+    /// Appends the typed values to the cells of the rows and returns the layout of the appended cells. Calls `unread`
+    /// with the column of each text that has no value.
     pub fn append_values(
         &mut self,
         columns: &[String],
@@ -79,7 +79,7 @@ impl RowValues {
         layout
     }
 
-    /// What the numbers of the columns were like, in all rows so far.
+    /// Statistics of the numeric columns over all rows so far.
     pub fn numbers(&self) -> Vec<NumberStatistics> {
         self.numbers.statistics(self.typed_columns.iter().map(|(name, _)| name.as_str()))
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the container image of the programs that were built, starts it without a network, and uses it. Ends with 77 where this machine
-# has nothing to make or start one with.
+# Builds the container image of the programs that were built, starts it without a network, and uses
+# it. Ends with 77 where this machine cannot build or start one.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 name=pieme-test-$$
@@ -19,14 +19,18 @@ trap 'podman rm -f "$name" >/dev/null 2>&1 || true' EXIT
 for runtime in "" runc; do
   podman=(podman ${runtime:+--runtime "$runtime"})
   podman rm -f "$name" >/dev/null 2>&1 || true
-  why=$("${podman[@]}" run -d --name "$name" --network none --no-healthcheck --ulimit nofile=8192:8192 --ulimit nproc=4096:4096 \
+  why=$("${podman[@]}" run -d --name "$name" --network none --no-healthcheck \
+    --ulimit nofile=8192:8192 --ulimit nproc=4096:4096 \
     localhost/pieme 2>&1) && break || podman=()
 done
 [ ${#podman[@]} -gt 0 ] || cannot "podman cannot start a container: $(tail -n 1 <<<"$why")"
 
 inside() { "${podman[@]}" exec "$name" "$@"; }
 health=$(podman image inspect --format '{{join .HealthCheck.Test " "}}' localhost/pieme)
-[ "$health" = 'CMD /usr/bin/pieme doctor --only daemon,store' ] || { echo "the health check is: $health"; exit 1; }
+[ "$health" = 'CMD /usr/bin/pieme doctor --only daemon,store' ] || {
+  echo "the health check is: $health"
+  exit 1
+}
 for _ in $(seq 1 40); do
   inside pieme doctor --only daemon,store && break
   sleep 0.25

@@ -1,4 +1,4 @@
-//! `pieme add`: from an address to a task with rows, without a file being edited.
+//! `pieme add`: creates a task with rows from an address, without editing a file.
 
 use std::fs;
 
@@ -77,7 +77,7 @@ fn who_gives_up_leaves_nothing_behind() {
     assert_eq!(entries(&stage), Vec::<String>::new());
 }
 
-/// A list whose second page is not there, as one that was saved to a disk.
+/// A list whose second page is missing, as in a saved copy.
 fn saved_list() -> Files {
     Files::serve([("/index.html", books(1, Some("page-2.html")))])
 }

@@ -1,5 +1,5 @@
-//! Everything that a store says when it is asked, as lines that two stores can be compared by. Asked through what everybody uses, not
-//! through what copies stores.
+//! Dumps everything that a store returns as lines, for comparing two stores. Uses the ordinary queries, not the code
+//! that copies stores.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use pieme::store::Store;
 /// More than any test keeps.
 const ALL: u32 = 100_000;
 
-/// Fails with the first difference: all of it is some hundred thousand letters.
+/// Fails with the first difference only: the whole dump has some hundred thousand characters.
 pub fn assert_same(found: &[String], expected: &[String], what: &str) {
     for (found, expected) in found.iter().zip(expected) {
         assert_eq!(found, expected, "{what}");
@@ -23,7 +23,7 @@ pub fn all_kept(store: &Store) -> Vec<String> {
         lines.push(format!("{row:?}"));
         store
             .each_published(&task, &mut |rows| {
-                // The part without rows comes first; how many come at a time is each database's own affair.
+                // The part without rows comes first; the batch size differs between the databases.
                 if rows.table.rows.is_empty() {
                     lines.push(format!("{rows:?}"));
                 }

@@ -1,4 +1,5 @@
-//! Real web applications, from the package registries, on loopback: log in, search, page through everything, yield every row.
+//! Real web applications from the package registries, on loopback: log in, search, paginate through everything, extract
+//! every row.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -39,13 +40,13 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        // It may have ended by itself; either way it is gone now.
+        // An error means that it has ended by itself.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
 }
 
-/// Runs a task on the application by the real programs, lets a person say yes, and gives all rows.
+/// Runs a task on the application with the real programs, accepts the proposed list, and returns all rows.
 fn rows(app: &App, path: &str, robot: &str) -> Vec<Value> {
     let stage = Stage::new();
     stage.write("secrets/app", SECRET);
@@ -60,14 +61,11 @@ fn rows(app: &App, path: &str, robot: &str) -> Vec<Value> {
     assert_eq!(stage.pieme(&["label", "app", "--yes"]).code, 0);
     stage.pieme(&["run", "app"]);
     let records = stage.pieme(&["records", "app", "--limit", "1000", "--json"]).json();
-    assert!(
-        stage.pieme(&["log", "app"]).stdout.contains("the kept session is still logged in"),
-        "one log-in is enough"
-    );
+    assert!(stage.pieme(&["log", "app"]).stdout.contains("the kept session is still logged in"), "one login is enough");
     records["records"].as_array().cloned().unwrap_or_default()
 }
 
-/// Which of the wanted texts are a cell of some row.
+/// The wanted texts that are a cell of some row.
 fn cells(rows: &[Value]) -> BTreeSet<&str> {
     rows.iter().filter_map(Value::as_object).flat_map(|row| row.values()).filter_map(Value::as_str).collect()
 }

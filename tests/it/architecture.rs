@@ -1,4 +1,4 @@
-//! The house rules of ARCHITECTURE.md, read off the source itself.
+//! The house rules of ARCHITECTURE.md, checked against the source.
 
 mod house;
 mod portable;
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which module may use which. A new arrow fails here until someone says that it may be.
+/// Which module may use which. A new dependency fails here until it is allowed explicitly.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("due", &["model"]),
@@ -15,26 +15,25 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("learn", &["model", "page"]),
     ("normalise", &["model"]),
     ("extract", &["model", "page", "learn"]),
-    // A page and what a person says of it; pure, so that a sandboxed process can do it.
+    // A page and a person's supervision of it; pure, so that a sandboxed process can do it.
     ("labelling::page", &["model", "page", "learn", "normalise", "extract"]),
     ("judge", &["model"]),
     ("guard", &["model"]),
     ("robot", &["model", "page", "guard"]),
-    // What a recording shows is read as the robot and the learner would read it.
+    // Recorded pages are parsed as the robot and the learner would parse them.
     ("draft", &["model", "page", "learn", "guard", "robot"]),
-    // Whom it tells, and how: over the guard's connections and with the robot's client.
+    // Delivers over the guard's connections with the robot's client.
     ("alert", &["model", "judge", "guard", "robot"]),
-    // A folder is checked when it is dropped: its template must be one, its columns and steps must make sense, its alerts must
-    // go somewhere.
+    // A folder is validated when it is dropped: its template, columns, steps and alert targets.
     ("tasks", &["model", "due", "learn", "extract", "robot", "alert"]),
     ("config", &["model", "alert", "tasks"]),
-    // What a person asks of a page, and the answer, cross it as they are.
+    // A person's labelling requests and their answers cross it unchanged.
     ("protocol", &["model", "labelling::page"]),
     ("store", &["model"]),
-    // It writes the store's rows, and has the store make SQLite files.
+    // Writes the store's rows, and has the store create SQLite files.
     ("export", &["model", "store"]),
     ("sandbox", &["model"]),
-    // A walk step by step, as the terminal and a sealed process do it.
+    // A run step by step, in the terminal or in a sandboxed process.
     ("stepwise", &["model", "page", "learn", "extract", "robot"]),
     (
         "worker",
@@ -52,15 +51,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stepwise",
         ],
     ),
-    // The parent of a run connects for it, under the task's guard; it judges how tasks stand, and has alerts told. Questions
-    // about pages it passes on.
+    // The parent of a run: connects for it under the task's guard, computes task states and sends alerts. Requests
+    // about pages are passed on to a child.
     ("daemon", &["model", "due", "labelling::page", "judge", "config", "tasks", "protocol", "store", "guard", "alert"]),
     ("labelling::task", &["model", "page", "learn", "labelling::page", "config", "store", "tasks"]),
-    // One line a task, the values of rows: the same in the terminal and in the browser.
+    // One line per task and the values of rows: the same in the terminal and in the browser.
     ("show", &["model", "normalise", "judge", "config", "tasks", "store", "daemon"]),
     ("practice", &[]),
-    // In the daemon's process: it asks the daemon for what the control socket can be asked for, and reads by itself.
-    // What a person says of a page it passes on as it is.
+    // In the daemon's process: it sends the daemon the same requests as the control socket, and reads the store itself.
+    // A person's labelling requests are passed on unchanged.
     ("web", &["model", "judge", "labelling::page", "labelling::task", "config", "tasks", "store", "daemon", "show"]),
     (
         "cli",
@@ -85,14 +84,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stepwise",
             "show",
             "practice",
-            // The password is set here; the service is started here, with the dashboard as its front.
+            // The CLI sets the password, and starts the service with the dashboard.
             "web",
         ],
     ),
     ("bin", &["cli", "daemon", "worker"]),
 ];
 
-/// One owner for each piece of the outside world.
+/// One owner for each part of the outside world.
 const OWNED: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("tokio_postgres", &["store"]),

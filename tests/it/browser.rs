@@ -1,4 +1,4 @@
-//! The browser engine: the real Chromium, driven by real runs. tests/all.sh installs it; without it these tests fail.
+//! The browser engine: runs that drive the real Chromium. tests/all.sh installs it; without it these tests fail.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::stage::{Stage, is_alive, signal_process};
 
 const BROWSER: &str = "engine = \"browser\"\n";
 
-/// A task on the practice site that wants a browser.
+/// A task with the browser engine on the practice site.
 fn write_task(stage: &Stage, name: &str, path: &str, script: &str) {
     stage.write_task(name, path, "");
     let file = format!("tasks/{name}/task.toml");
@@ -16,7 +16,7 @@ fn write_task(stage: &Stage, name: &str, path: &str, script: &str) {
     }
 }
 
-/// The processes that were started for a browser of this stage: its profile stands in their command lines.
+/// The processes of this stage's browser, recognised by the profile's path in their command lines.
 fn browsers(stage: &Stage) -> Vec<u32> {
     let profiles = stage.path("state/runs").display().to_string();
     fs::read_dir("/proc")
@@ -91,7 +91,7 @@ fn a_log_in_through_the_browser_survives_the_run() {
     let first = stage.pieme(&["run", "orders", "--json"]);
     assert_eq!(first.json()["rows"], 30, "{}\n{}", first.stdout, first.stderr);
     assert!(first.stderr.contains("logged in") && !first.stderr.contains("open-sesame"), "{}", first.stderr);
-    // The same session serves the other engine.
+    // The http engine continues the same session.
     let file = "tasks/orders/task.toml";
     stage.write(file, &stage.read(file).replace(BROWSER, ""));
     stage.write("tasks/orders/robot.toml", &script.replace("url = '/login'", "url = '/orders'"));
@@ -101,7 +101,7 @@ fn a_log_in_through_the_browser_survives_the_run() {
     nothing_is_left(&stage);
 }
 
-/// A daemon whose run hangs in a browser: its process, and the run's.
+/// A daemon whose run hangs in a browser: the process ids of both.
 fn hanging(stage: &mut Stage) -> (u32, u32) {
     write_task(stage, "hangs", "/bad/hang", "");
     let daemon = stage.start_daemon();

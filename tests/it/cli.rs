@@ -1,4 +1,4 @@
-//! What a person types, and what a script can rely on.
+//! The commands of `pieme` from the outside: output, JSON and exit codes.
 
 use std::process::{Command, Stdio};
 
@@ -268,10 +268,10 @@ fn a_verdict_is_explained_by_its_numbers() {
     let good = stage.pieme(&["explain", "practice-shop"]).stdout;
     for words in [
         "published (unchanged)",
-        ", and 0.70 is wanted (expect.similarity)",
+        ", required 0.70 (expect.similarity)",
         "its rows are built of the same elements",
         "Rows 48; good runs before had 48, newest first; 48 is usual",
-        "The page says nothing besides its list.",
+        "The page shows nothing unusual besides its list.",
     ] {
         assert!(good.contains(words), "{words}\n{good}");
     }
@@ -418,7 +418,7 @@ fn rows_and_columns_can_be_told_and_are_said_again_when_learning_anew() {
     for (words, sentence) in [
         (["--row-css", "li["], "is not a CSS selector"),
         (["--row-xpath", "//li/.."], "the part `..` is not understood"),
-        (["--row-regex", "(x{9999}){9999}"], "not a regular expression that can be used"),
+        (["--row-regex", "(x{9999}){9999}"], "is not a usable regular expression"),
         (["--column", "name=table.nowhere"], "nothing in the rows matches `table.nowhere`"),
         (["--theta", "7"], "a number from 0 to 1"),
     ] {
@@ -476,7 +476,8 @@ fn one_name_given_to_two_columns_makes_one_column_of_both() {
 #[test]
 fn a_library_names_the_template_that_fits_an_unknown_page() {
     let stage = Stage::new();
-    let shop = "<ul class=shop><li class=it><b>Oak</b><i>95</i><li class=it><b>Elm</b><i>240</i><li class=it><b>Ash</b><i>7</i></ul>";
+    let shop = "<ul class=shop><li class=it><b>Oak</b><i>95</i><li class=it><b>Elm</b><i>240</i><li class=it>\
+                <b>Ash</b><i>7</i></ul>";
     let train = |time: &str, to: &str| {
         format!("<div class=train><time>{time}</time><a href=/{to}>{to}</a><u>on time</u></div>")
     };
@@ -519,7 +520,8 @@ fn a_saved_page_tells_where_its_list_goes_on() {
 fn a_saved_page_tells_what_its_forms_are_for() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let page = folder.path().join("forms.html");
-    let html = "<form action=/find><input name=q></form><form method=POST><input name=log><input type=password name=pwd></form>";
+    let html = "<form action=/find><input name=q></form><form method=POST><input name=log>\
+                <input type=password name=pwd></form>";
     std::fs::write(&page, html).expect("the page is written");
     let page = page.to_str().expect("a plain path");
     let said = |more: &[&str]| pieme(&[&["forms", page, "--url", "http://site.test/in?a=1"], more].concat());

@@ -1,4 +1,4 @@
-//! The whole way: a dropped folder becomes published rows, and nothing is lost on the way.
+//! The daemon end to end: a dropped folder becomes published rows, and nothing is lost on the way.
 
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -98,7 +98,7 @@ fn a_killed_child_is_a_crash_and_costs_no_rows() {
     stage.write("tasks/practice-shop/task.toml", &good.replace("/products", "/bad/hang"));
     stage.wait_for("a run that hangs", || {
         if stage.children_of(daemon).is_empty() {
-            // The edit is taken in within two seconds; until then a run still goes well.
+            // The edit takes effect within two seconds; until then a run still succeeds.
             drop(start_run(&stage, SHOP));
         }
         stage.children_of(daemon).first().is_some_and(|_| stage.status(SHOP)["state"] == "running")
@@ -123,7 +123,7 @@ fn a_killed_child_is_a_crash_and_costs_no_rows() {
 #[test]
 fn a_killed_daemon_leaves_no_child_and_goes_on_where_it_was() {
     let mut stage = Stage::new();
-    // Both are at one host, and the one that hangs would be in the other's way.
+    // Both are at one host, where the one that hangs would block the other.
     let config = stage.read("config.toml");
     stage.write("config.toml", &format!("{config}per_host = 2\n"));
     stage.drop_folder(SHOP);
@@ -205,7 +205,7 @@ fn systemd_is_told_when_the_daemon_is_ready_alive_and_stopping() {
     stage.start_daemon_with(&[("NOTIFY_SOCKET", &socket), ("WATCHDOG_USEC", "5000000")]);
     let hears = |word: &str| {
         let mut message = [0; 4096];
-        // The daemon says little: what is waited for is among its next messages.
+        // The daemon sends few messages; the expected one is among the next.
         (0..50).any(|_| {
             let length = systemd.recv(&mut message).expect("a message within the time-out");
             String::from_utf8_lossy(&message[..length]).contains(word)
@@ -255,7 +255,7 @@ fn start_run(stage: &Stage, task: &str) -> std::process::Child {
         .expect("pieme starts")
 }
 
-/// The child that has been there for a while: it waits for a page that never comes.
+/// The child that has run for a while: it waits for a page that never comes.
 fn hanging(stage: &Stage, daemon: u32) -> Option<u32> {
     let children = stage.children_of(daemon);
     let child = *children.first()?;

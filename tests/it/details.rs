@@ -1,4 +1,4 @@
-//! Lists and the pages of their records, learned together.
+//! List and detail pages, learned together.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 use crate::stage::Said;
 
-/// People, parted by line breaks alone; fields are missing at will.
+/// People, separated only by line breaks; any field may be missing.
 const PEOPLE: &str = "<h1>People</h1>Ann Ash<br>12 Elm Road<br>Ulm<br>555-0101<br>Bo Birch<br>Bonn<br>555-0102<br>\
     Cy Cedar<br>9 Fir Lane<br>Ulm<br>Di Dogwood<br>3 Oak Way<br>Bonn<br>555-0104<br>";
 
@@ -81,14 +81,16 @@ fn a_row_without_a_detail_page_keeps_its_own_cells() {
     assert!(first.table.rows[0].cells[own..].iter().all(Option::is_none));
 }
 
-/// A shop's page: crumbs and basket around one product; what is not known is not shown.
+/// A product page with breadcrumbs and basket; unknown fields are left out.
 fn product(name: &str, price: &str, facts: &[(&str, &str)]) -> String {
     let facts: String =
         facts.iter().map(|(label, value)| format!("<tr><th>{label}</th><td>{value}</td></tr>")).collect();
     let price = if price.is_empty() { String::new() } else { format!("<p class=price>{price}</p>") };
     format!(
-        "<nav><a href=/>Home</a><a href=/all>All products</a></nav><div class=page><article class=product><h1>{name}</h1>{price}\
-         <p class=text>{name} is what you need. Every household has one.</p><h2>Facts</h2><table>{facts}</table></article></div>\
+        "<nav><a href=/>Home</a><a href=/all>All products</a></nav>\
+         <div class=page><article class=product><h1>{name}</h1>{price}\
+         <p class=text>{name} is what you need. Every household has one.</p>\
+         <h2>Facts</h2><table>{facts}</table></article></div>\
          <footer>Imprint, terms and conditions</footer>"
     )
 }
@@ -129,7 +131,8 @@ fn pages_of_another_kind_are_not_taken_for_the_record() {
     let template = learn_pages(&pages.iter().collect::<Vec<_>>(), &[]).expect("they differ").template;
     for other in [
         "<h1>Not found</h1><p>The page you asked for is not here.</p>",
-        "<div class=page><article class=news><h1>Storm</h1><p>It rained.</p><p>And rained.</p><img src=a.png></article></div>",
+        "<div class=page><article class=news><h1>Storm</h1>\
+         <p>It rained.</p><p>And rained.</p><img src=a.png></article></div>",
         PEOPLE,
         "",
     ] {
@@ -239,15 +242,15 @@ fn tables_of_different_widths_merge() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Soup as list and as detail pages: learning ends, and every table is as wide as its columns.
+    /// Tag soup as list and detail pages: learning ends, and every row has as many cells as there are columns.
     #[test]
     fn any_soup_with_any_detail_pages_is_survived(
         list in proptest::collection::vec(0_usize..16, 0..80),
         pages in proptest::collection::vec(proptest::collection::vec(0_usize..16, 0..30), 0..5),
     ) {
         const BITS: [&str; 16] = [
-            "<ul>", "</ul>", "<li>", "<div>", "</div>", "<table>", "<tr>", "<td>", "<a href=u>", "<h1>", "<b>", "<br>", "Ann ",
-            "Ulm: ", "12.50 ", "<pre>x\n",
+            "<ul>", "</ul>", "<li>", "<div>", "</div>", "<table>", "<tr>", "<td>", "<a href=u>", "<h1>", "<b>", "<br>",
+            "Ann ", "Ulm: ", "12.50 ", "<pre>x\n",
         ];
         let page = |bits: &Vec<usize>| bits.iter().map(|&bit| BITS[bit]).collect::<String>();
         let pages: Vec<String> = pages.iter().map(page).collect();

@@ -1,4 +1,4 @@
-//! The examples of `--help` work as they stand: on this page, copied whole.
+//! Every example of `--help` works when it is copied into a shell.
 
 use std::process::{Command, Stdio};
 
@@ -27,10 +27,10 @@ const NEWS: [&str; 5] = [
     "Christmas market dates",
     "Museum closed for repairs",
 ];
-/// Who is asked takes the list that is shown, under the names that are proposed.
+/// Answers that use the first list with the proposed names.
 const YES: Answers<'_> = &[("> ", "\r"), ("Columns:", "\r")];
 
-/// A list of four columns, and one of three.
+/// A page with a list of four columns and a list of three.
 fn page() -> String {
     let hotel = |(i, (name, town)): (usize, &(&str, &str))| {
         format!(
@@ -48,7 +48,8 @@ fn page() -> String {
     let (hotels, news): (String, String) =
         (HOTELS.iter().enumerate().map(hotel).collect(), NEWS.iter().enumerate().map(news).collect());
     format!(
-        "<!DOCTYPE html><html lang=en><title>Hotels</title><h1>Hotels</h1><ul>{hotels}</ul><h2>News</h2><dl>{news}</dl></html>"
+        "<!DOCTYPE html><html lang=en><title>Hotels</title><h1>Hotels</h1><ul>{hotels}</ul><h2>News</h2>\
+         <dl>{news}</dl></html>"
     )
 }
 
@@ -64,7 +65,7 @@ fn examples(stage: &Stage, verb: &str) -> Vec<String> {
     found
 }
 
-/// The example in a shell, where the pages are.
+/// Runs the example in a shell, in the folder with the pages.
 fn in_shell(stage: &Stage, example: &str) -> Said {
     let config = stage.path("config.toml");
     Command::new("sh")
@@ -76,7 +77,7 @@ fn in_shell(stage: &Stage, example: &str) -> Said {
         .into()
 }
 
-/// Does it say what is wanted, or does somebody have to be asked?
+/// Whether the example asks questions.
 fn asks(example: &str) -> bool {
     !["--yes", "--names", "--pick", "--accept"].iter().any(|option| example.contains(option))
 }

@@ -1,4 +1,4 @@
-//! What a verb exits with is the same with the daemon up and down.
+//! Exit codes are the same with and without a running daemon.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -6,10 +6,11 @@ use std::process::{Child, Command, Stdio};
 use super::stage::Stage;
 
 const SHOP: &str = "practice-shop";
-/// Eight columns, and one too many.
+/// A ninth column, which matches nothing.
 const UNMATCHED: &str = "[[column]]\nname = \"nonsense\"\n";
 
-/// A good task, one that never was good, one that was before its last edit, and one that asks for too much.
+/// A good task, a broken one, one with a column that matches nothing, one with an unknown alert command, and one to be
+/// broken by an edit.
 fn staged() -> Stage {
     let stage = Stage::new();
     stage.drop_folder(SHOP);
@@ -21,7 +22,7 @@ fn staged() -> Stage {
     stage
 }
 
-/// After the task was read once.
+/// Breaks the task after its first run.
 fn break_edited(stage: &Stage) {
     assert_eq!(stage.pieme(&["run", "edited"]).code, 0);
     stage.write("tasks/edited/task.toml", &format!("enabld = true\n{}", stage.read("tasks/edited/task.toml")));
@@ -89,7 +90,7 @@ fn every_verb_exits_alike_with_the_daemon_up_and_down() {
     check(&stage, "up");
 }
 
-/// A person's `pieme run`, which goes on until it is killed.
+/// A `pieme run` that is killed on drop.
 struct Going(Child);
 
 impl Drop for Going {
@@ -119,7 +120,7 @@ fn a_run_that_is_going_already_is_a_passing_trouble() {
             .spawn()
             .expect("pieme starts");
         let _first = Going(first);
-        // It has begun when the site is asked, which never answers.
+        // The run has started when the site gets a request, which it never answers.
         let _asked = silent.accept().expect("it comes");
         let said = stage.pieme(&["run", "slow"]);
         assert_eq!(said.code, 75, "daemon {daemon}: {}", said.stderr);

@@ -1,4 +1,4 @@
-//! Files for other programs: what is in them, and that they are whole or not there. Who reads them back is never pieme.
+//! Exported files: their content, read back by other programs than pieme, and that they are complete or absent.
 
 use std::fs;
 use std::io::Read;
@@ -26,7 +26,7 @@ const VALUES: &[ValueColumn] = &[
     value(4, ColumnType::Date, Facet::Value),
 ];
 
-/// Three hotels with all that a value can be, and can fail to be.
+/// Three hotels with everything that a value can be, and can fail to be.
 fn hotels() -> Kept {
     let mut kept = Kept::new();
     let rows = texts(&[
@@ -52,7 +52,7 @@ fn said(kept: &Kept, words: &[&str]) -> String {
     said.stdout
 }
 
-/// What Python says to a program of ours, with the packages that tests/all.sh installs.
+/// The output of Python for one of our programs, with the packages that tests/all.sh installs.
 fn python(program: &str, file: &Path) -> Value {
     let python = apps_python();
     let output = Command::new(&python).args(["-c", program]).arg(file).output();
@@ -91,7 +91,7 @@ fn a_spreadsheet_gets_values_texts_and_no_formula_of_a_strangers() {
             "3. April 2024"
         ])
     );
-    // A number may be below zero, a text that looks like one is a text.
+    // A number may be negative; a text that looks like one stays a text.
     assert_eq!(
         json!(cells(2)),
         json!(["'=HYPERLINK(1)", "-5", "20", "USD", "'-5–20 $", "-3", "'-3", "false", "no", "2021-03", "März 2021"])
@@ -186,7 +186,7 @@ fn several_tasks_go_into_one_file_that_can_hold_them_or_into_a_folder() {
     assert_eq!(tasks, ["flats", "hotels", "hotels", "hotels"]);
     let refused = kept.pieme(&["export", "flats", "hotels"]);
     assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("name a folder with -o, or use jsonl"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("give a folder with -o, or use jsonl"), "{}", refused.stderr);
     fs::create_dir(kept.path("backup")).expect("a folder");
     let told = kept.pieme(&["export", "flats", "hotels", "--format", "csv", "-o", "backup", "--json"]).json();
     assert_eq!(told["files"][1]["tasks"][0], json!({ "task": "hotels", "rows": 3 }));
@@ -197,11 +197,11 @@ fn several_tasks_go_into_one_file_that_can_hold_them_or_into_a_folder() {
 fn what_cannot_be_exported_is_said_before_anything_is_written() {
     let kept = hotels();
     for (words, code, sentence) in [
-        (&["export", "hotels", "-o", "h.txt"][..], 2, "which format?"),
-        (&["export", "hotels", "--format", "sqlite"], 2, "name it with -o FILE"),
-        (&["export", "hotels", "--format", "xls"], 2, "there are csv, json, jsonl, parquet, sqlite, rss, atom"),
+        (&["export", "hotels", "-o", "h.txt"][..], 2, "has no known extension: add --format csv"),
+        (&["export", "hotels", "--format", "sqlite"], 2, "give a file with -o FILE"),
+        (&["export", "hotels", "--format", "xls"], 2, "the formats are csv, json, jsonl, parquet, sqlite, rss, atom"),
         (&["export", "flats", "-o", "f.csv"], 2, "there is no task `flats`"),
-        (&["export", "hotels", "-o", "no/such/folder/h.csv"], 1, "cannot be written"),
+        (&["export", "hotels", "-o", "no/such/folder/h.csv"], 1, "cannot write no/such/folder/h.csv"),
         (&["export", "No Task"], 2, ""),
     ] {
         let said = kept.pieme(words);
@@ -228,7 +228,7 @@ fn a_device_is_written_to_and_never_replaced_and_a_full_disk_is_a_sentence() {
 fn a_file_that_is_there_stays_until_the_new_one_is_whole() {
     let kept = many(3_000);
     fs::write(kept.path("h.csv"), "as it was").expect("a file");
-    // A limit on a file's size stands for the disk: it is hit in the middle.
+    // A limit on the file size simulates a full disk: it is reached in the middle.
     let program =
         format!("ulimit -f 4; trap '' XFSZ; exec \"$0\" \"$@\" --config '{}'", kept.path("config.toml").display());
     for file in ["h.csv", "h.db", "h.parquet"] {

@@ -1,11 +1,11 @@
-//! A site of saved pages: what is not among them is not there.
+//! An HTTP server for a fixed set of pages; every other path is 404.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// The texts by their paths, served on loopback until the test ends.
+/// Pages by path, served on loopback until the test ends.
 pub struct Files {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
@@ -32,7 +32,7 @@ impl Files {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// How often paths with this beginning were asked for.
+    /// Number of requests for paths with this prefix.
     pub fn asked(&self, beginning: &str) -> usize {
         self.asked.lock().expect("no test panics with it").iter().filter(|path| path.starts_with(beginning)).count()
     }
@@ -41,7 +41,7 @@ impl Files {
 fn path_of(stream: &TcpStream) -> Option<String> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next()?.ok()?;
-    // To the end of the head: a socket that is closed with something unread resets the connection.
+    // Reads to the end of the headers: closing a socket with unread bytes resets the connection.
     lines.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
     Some(first.split(' ').nth(1)?.to_owned())
 }
@@ -52,7 +52,7 @@ fn answer(text: Option<&String>) -> String {
     format!("{head}\r\nConnection: close\r\n\r\n{text}")
 }
 
-/// A page of twenty books, with a link to the one after it.
+/// A page of twenty books with a link to the next page.
 pub fn books(page: usize, next: Option<&str>) -> String {
     let book = |i: usize| {
         format!(

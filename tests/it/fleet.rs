@@ -1,5 +1,5 @@
-//! Several daemons on one PostgreSQL: folders are shared, every due run is made once, the dead are taken over and the late
-//! refused.
+//! Several daemons on one PostgreSQL: folders are shared, every due run is made once, tasks of a dead daemon are taken
+//! over, and writes of a late one are refused.
 
 mod balance;
 mod folders;
@@ -73,7 +73,7 @@ impl Fleet {
         }
     }
 
-    /// Stops one that is in the middle of a run.
+    /// Stops (SIGSTOP) a daemon in the middle of a run.
     fn catch(&mut self, which: usize, patience: Duration) {
         let open = format!("_runs WHERE owner = '{}' AND ended IS NULL", NAMES[which]);
         let pid = self.daemons[which].as_ref().expect("it runs").id();
@@ -90,7 +90,7 @@ impl Fleet {
         });
     }
 
-    /// Ends one in order.
+    /// Ends a daemon with SIGTERM.
     fn stop(&mut self, which: usize, patience: Duration) {
         self.signal(which, "-TERM");
         let mut child = self.daemons[which].take().expect("it runs");
@@ -128,7 +128,8 @@ impl Fleet {
         fs::create_dir(&folder).expect("a task folder");
         let url = self.site.url().join("/products").expect("a path of the practice site");
         let text = format!(
-            "url = \"{url}\"\n[schedule]\nevery = \"{every}\"\n[fetch]\nallow_private = true\ndelay = \"50ms\"\nretries = 0\nrobots_txt = false\n"
+            "url = \"{url}\"\n[schedule]\nevery = \"{every}\"\n[fetch]\nallow_private = true\ndelay = \"50ms\"\n\
+             retries = 0\nrobots_txt = false\n"
         );
         fs::write(folder.join("task.toml"), text).expect("a file");
     }
@@ -183,7 +184,7 @@ fn three_daemons_make_every_due_run_once_though_one_is_killed_and_one_is_stopped
         });
     }
 
-    // Both in the middle of a run; the one that is stopped believes it to be its own when it wakes up.
+    // Both are in the middle of a run; the stopped one believes that the run is still its own when it wakes up.
     fleet.catch(1, patience);
     fleet.signal(1, "-KILL");
     fleet.catch(2, patience);
@@ -200,7 +201,7 @@ fn three_daemons_make_every_due_run_once_though_one_is_killed_and_one_is_stopped
     fleet.signal(2, "-CONT");
     fleet.wait_for("the late writer to be refused", patience, || {
         let log = fleet.log(2);
-        log.contains("is not this daemon's any more") && log.contains("the lease had run out")
+        log.contains("no longer belongs to this daemon") && log.contains("the lease had expired")
     });
     let now = fleet.sql("SELECT now()");
     fleet.wait_for("another run of each", patience, || {

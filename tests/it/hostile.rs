@@ -1,5 +1,5 @@
-//! Pages that were written to hurt: nothing panics, and every cap that is reached has a name. What they cost is measured by
-//! `cargo bench --bench hostile`.
+//! Hostile pages: nothing panics, and every limit that is reached is named. `cargo bench --bench hostile` measures
+//! their cost.
 
 mod pages;
 mod mixed;
@@ -11,8 +11,8 @@ use pieme::page::encode::{EncodedPage, MAX_SYMBOLS, TagEncoding};
 use pieme::page::tree::{MAX_ATTRIBUTES, MAX_DEPTH, MIN_NODE_LIMIT, ParseLimit};
 use pieme::page::{Tokens, Tree, charset};
 
-/// What is promised is promised of 1 MB, and `cargo bench --bench hostile` reads that much. Without optimisation it takes a
-/// minute or two of processor time: here smaller pages have to do, large enough for every cap but those on nodes and symbols.
+/// The promise is for 1 MB, which `cargo bench --bench hostile` reads. Without optimisation that takes a minute or two
+/// of CPU time; the smaller pages here reach every limit except those on nodes and symbols.
 const PARSED_SIZE: usize = 100_000;
 const LEARNED_SIZE: usize = 6_000;
 
@@ -32,7 +32,7 @@ fn share(part: usize, of: usize) -> impl Iterator<Item = &'static Hostile> {
 
 fn stays_within_its_caps(page: &Hostile) {
     let tree = tree(&(page.make)(PARSED_SIZE));
-    // One token may open some elements beside its own, and formatting again.
+    // One token may open several elements: implied ones, and formatting elements again.
     assert!(tree.len() <= MIN_NODE_LIMIT + 10_000, "{}: {} nodes", page.name, tree.len());
     let mut depths = vec![0_u32; tree.len()];
     for node in tree.subtree(tree.root()).skip(1) {

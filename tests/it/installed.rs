@@ -1,4 +1,5 @@
-//! The package in a Debian with a real systemd: installed as the README says, used as people do (tests/installed/inside.sh).
+//! The Debian package on a system with a real systemd: installed as the README says, and used as people do
+//! (tests/installed/inside.sh).
 
 use std::fs;
 use std::path::Path;

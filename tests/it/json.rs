@@ -1,4 +1,4 @@
-//! JSON documents are pages: an array of objects is a list, and its keys are where the values stand.
+//! JSON documents as pages: an array of objects is a list, and the keys are the paths of the values.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,7 +25,7 @@ fn best(json: &str) -> Candidate {
         .unwrap_or_else(|| panic!("no list in {json}"))
 }
 
-/// Of each row, in order: all its values.
+/// Asserts that each row, in order, has all these values.
 fn has(table: &Table, rows: &[&[&str]]) {
     assert_eq!(table.rows.len(), rows.len(), "{table:?}");
     for (row, wanted) in table.rows.iter().zip(rows) {
@@ -35,7 +35,7 @@ fn has(table: &Table, rows: &[&[&str]]) {
     }
 }
 
-/// The place of the column in which the first rows have these values.
+/// Index of the column in which the first rows have these values.
 fn column(table: &Table, values: &[Option<&str>]) -> usize {
     let holds =
         |&place: &usize| values.iter().zip(&table.rows).all(|(value, row)| row.cells[place].as_deref() == *value);

@@ -1,4 +1,4 @@
-//! Rows that a test has published by itself, and the real program over them: no site, no daemon.
+//! Rows published by the test itself and read by the real program: no site, no daemon.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -14,12 +14,12 @@ use super::stage::Said;
 pub struct Kept {
     pub folder: TempDir,
     pub store: Store,
-    /// Where the rows are, if not in a file.
+    /// The database, if it is not an SQLite file.
     _schema: Option<Schema>,
     minutes: i64,
 }
 
-/// What a run is said to have found: a cell without a text is an empty one.
+/// The table that a run found; a cell without text is empty.
 pub struct Found<'f> {
     pub columns: &'f [&'f str],
     pub values: &'f [ValueColumn],
@@ -49,7 +49,7 @@ impl Kept {
         self.folder.path().join(inside)
     }
 
-    /// A clock that goes on by a minute at each look.
+    /// A clock that advances by a minute at each call.
     pub fn now(&mut self) -> DateTime<Utc> {
         self.minutes += 1;
         DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::minutes(self.minutes)

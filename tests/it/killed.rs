@@ -1,7 +1,7 @@
-//! `kill -9` in the middle of what writes the store, on both databases: nothing is lost and nothing is half. `PIEME_LONG=1` kills
-//! a hundred times each.
+//! `kill -9` during writes to the store, on both databases: nothing is lost and nothing is half-written. `PIEME_LONG=1`
+//! kills a hundred times each.
 //!
-//! What is killed is a process of its own: this test program once more, or `pieme` itself.
+//! The killed process is a separate one: this test program again, or `pieme` itself.
 
 #![allow(clippy::print_stdout, reason = "how often it was killed is written down in docs/promises.md")]
 
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::postgres::{self, Schema};
 use crate::promises::{Dice, again};
 
-/// A process that does not even begin for so long hangs.
+/// A process that has not begun after this time hangs.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 const FOLDER: &str = "PIEME_KILLED_FOLDER";
@@ -60,7 +60,7 @@ impl Place {
         self.folder.path().join(inside)
     }
 
-    /// Starts the process of a role out of the test `name`, and waits until it is at work.
+    /// Starts the process of a role out of the test `name`, and waits until it has begun.
     fn start(&self, name: &str, role: &str) -> Child {
         let begun = self.path("begun");
         let _ = fs::remove_file(&begun);
@@ -93,12 +93,12 @@ fn told() -> (PathBuf, StoreAddress) {
     (folder, address(&std::env::var(STORE).expect("the test names a store")))
 }
 
-/// The process says that it is at work from now on.
+/// Reports that the process has begun.
 fn begun(folder: &Path) {
     fs::write(folder.join("begun"), "").expect("a file");
 }
 
-/// Kills a process within a time, unless it ends before; says whether it was killed.
+/// Kills a process within a time, unless it ends before; returns whether it was killed.
 fn kill_within(child: &mut Child, time: Duration, dice: &mut Dice) -> bool {
     let micros = usize::try_from(time.as_micros()).unwrap_or(usize::MAX);
     let until = Instant::now() + Duration::from_micros(dice.below(micros) as u64);
@@ -109,11 +109,11 @@ fn kill_within(child: &mut Child, time: Duration, dice: &mut Dice) -> bool {
         std::thread::park_timeout(Duration::from_micros(200));
     }
     child.kill().expect("it can be killed");
-    // A process that was just ended by itself has a code.
+    // A process that ended by itself has an exit code.
     child.wait().expect("it is gone").code().is_none()
 }
 
-/// How long it takes when nobody kills it.
+/// How long it takes without a kill.
 fn timed(mut child: Child) -> Duration {
     let started = Instant::now();
     assert!(child.wait().expect("it ends").success());

@@ -1,4 +1,4 @@
-//! A page that is studied in a sealed process, as the dashboard has it done: the same lists, the same choice, the same page.
+//! Labelling in a sandboxed child process, as the dashboard does it: the same lists, choices and pages as the command.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// A shop that was read, and then redesigned.
+    /// A shop that was labelled, and then redesigned.
     fn redesigned() -> Desk {
         let stage = Stage::new();
         stage.drop_folder_as("practice-shop", SHOP);

@@ -1,4 +1,4 @@
-//! Learning and extracting, on pages written for it (tests/pages), on rubbish, and on the corpus where there is one.
+//! Learning and extracting: on pages written for it (tests/pages), on random input, and on the corpus if there is one.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +18,8 @@ fn candidates(page: &str) -> Vec<Candidate> {
     learn(&[Tree::parse(page)], &LearnOptions::default())
 }
 
-/// A folder of tests/pages: the first candidate's template and visible records are as the folder says, and the page read by
-/// its own template gives the same rows.
+/// Checks a folder of tests/pages: the first candidate has the folder's template and visible records, and its template
+/// extracts the same rows from the page again.
 fn check(site: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages").join(site);
     let page = read(&folder.join("page.html"));
@@ -106,7 +106,8 @@ fn further_page_of_the_same_kind_is_read_and_another_layout_is_refused() {
 #[test]
 fn category_above_its_items_is_repeated_on_each() {
     let page = "<h3>Fruit</h3><ul><li><b>apple</b> red</li><li><b>pear</b> green</li><li><b>plum</b> blue</li></ul>\
-                <h3>Roots</h3><ul><li><b>beet</b> dark</li><li><b>carrot</b> bright</li><li><b>swede</b> pale</li></ul>";
+                <h3>Roots</h3><ul><li><b>beet</b> dark</li><li><b>carrot</b> bright</li>\
+                <li><b>swede</b> pale</li></ul>";
     let first = candidates(page).remove(0);
     assert_eq!(first.table.rows.len(), 6);
     let has = |row: usize, value: &str| first.table.rows[row].cells.iter().flatten().any(|cell| cell == value);
@@ -180,12 +181,12 @@ fn hostile_pages_end_without_panic() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// Soup of tags and texts: learning and extracting end, in bounds, and what was learned here is still found here.
+    /// Random tags and texts: learning and extracting terminate, and their results are well-formed.
     #[test]
     fn any_soup_is_survived(soup in proptest::collection::vec(0_usize..18, 0..160)) {
         const BITS: [&str; 18] = [
-            "<ul>", "</ul>", "<li class=a>", "<li>", "<div>", "</div>", "<table>", "<tr>", "<td>", "</table>", "<a href=u>",
-            "</a>", "<b>", "</b>", "<br>", "Name: ", "12.50 ", "<pre>x\n",
+            "<ul>", "</ul>", "<li class=a>", "<li>", "<div>", "</div>", "<table>", "<tr>", "<td>", "</table>",
+            "<a href=u>", "</a>", "<b>", "</b>", "<br>", "Name: ", "12.50 ", "<pre>x\n",
         ];
         let page: String = soup.iter().map(|&bit| BITS[bit]).collect();
         let tree = Tree::parse(&page);
@@ -198,14 +199,14 @@ proptest! {
     }
 }
 
-/// A few small pages of the corpus: the first candidate has as many rows as the truth.
+/// On a few small pages of the corpus the first candidate has the true number of rows.
 #[test]
-#[allow(clippy::print_stderr, reason = "a test that was left out must say so")]
+#[allow(clippy::print_stderr, reason = "reports a skipped test")]
 fn corpus_pages_are_cut_into_the_right_rows() {
     let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let corpus = std::env::var_os("PIEME_CORPUS").map_or(default, PathBuf::from).join("corpus");
     if !corpus.is_dir() {
-        eprintln!("left out: no corpus (set PIEME_CORPUS to the folder that holds corpus/)");
+        eprintln!("skipped: no corpus (set PIEME_CORPUS to the folder that contains corpus/)");
         return;
     }
     for case in
@@ -225,7 +226,7 @@ fn what_the_readers_of_tokens_see_is_never_taken_for_a_list_unattended() {
     let page = [Tree::parse(&format!("<ul>{shelf}</ul>"))];
     for method in [learn::Method::Cycles, learn::Method::Repeats] {
         let found = learn(&page, &LearnOptions { method, ..LearnOptions::default() });
-        // However well it scores: they find repeats in random bytes too.
+        // Whatever the score: token-based methods find repeats in random bytes too.
         assert!(found.first().is_some_and(|it| it.score > -2.0), "{method:?} finds the list");
         assert!(!found.iter().any(learn::is_plausible), "{method:?}");
     }

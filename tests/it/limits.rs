@@ -1,4 +1,4 @@
-//! Pages and lists that are larger than most: all of their rows are published, or none, with a sentence that says why.
+//! Very large pages and lists: all rows are published, or none, with a sentence that says why.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ fn fails_at_a_limit(stage: &Stage, path: &str, words: &[&str]) {
     words.iter().for_each(|word| assert!(sentence.contains(word), "{path}: no “{word}” in: {sentence}"));
 }
 
-/// Runs a new task, and says yes to the list that was learned.
+/// Runs a new task and confirms the learned list.
 fn publish(stage: &Stage, task: &str, path: &str) {
     let said = run(stage, task, path);
     assert!(said["rows"].as_u64() > Some(0), "{path}: {said}");
@@ -86,7 +86,7 @@ fn a_page_that_is_not_read_whole_leaves_the_published_rows_alone() {
         assert_eq!(stage.sql("SELECT * FROM \"too-much\""), before, "{path}");
     }
     assert_eq!(stage.state("too-much"), "failed");
-    // A task that was never read whole has nothing to choose from.
+    // A task that was never read completely has no list to choose from.
     run(&stage, "never-whole", "/bad/attributes?count=300");
     let label = stage.pieme(&["label", "never-whole", "--json"]);
     assert_eq!(label.code, 1, "{}", label.stderr);

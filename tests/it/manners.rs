@@ -1,4 +1,4 @@
-//! Manners that only the whole program can show: over several runs, and over several tasks at one host.
+//! Rate limit, page cache and robots.txt of the whole program: over several runs, and over several tasks at one host.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::stage::Stage;
 
-/// A server on loopback that notes when it was asked, and answers the n-th request with what `page` gives for n.
+/// A server on loopback that records the time of each request, and answers the n-th one with `page(n)`.
 fn serve(page: impl Fn(usize) -> String + Send + 'static) -> (u16, Arc<Mutex<Vec<Instant>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let port = listener.local_addr().expect("it is bound").port();
@@ -50,7 +50,7 @@ fn tasks_at_one_host_keep_its_delay_between_them() {
     stage.wait_for("three requests", || asked.lock().expect("no test panics with it").len() >= 3);
     let asked = asked.lock().expect("no test panics with it");
     for pair in asked.windows(2) {
-        // On a busy machine a process comes late to its own turn; without turns they would all come at once.
+        // On a busy machine a request may be late for its turn; without the rate limit all would come at once.
         assert!(pair[1] - pair[0] >= DELAY / 2, "{:?} apart", pair[1] - pair[0]);
     }
 }
@@ -75,7 +75,7 @@ fn an_unchanged_list_is_not_sent_again_and_its_rows_are_the_same() {
     stage.post("/switch/prices");
     let third = stage.pieme(&["run", "shop", "--json"]).json();
     assert_eq!(third["cause"], "changed", "{third}");
-    // A page that is gone or damaged is fetched in full.
+    // A cached page that is missing or damaged is fetched in full.
     std::fs::remove_file(stage.path("tasks/shop/.state/page-00.zst")).expect("it was kept");
     stage.write("tasks/shop/.state/page-01.zst", "damaged");
     let fourth = stage.pieme(&["run", "shop", "--json"]).json();

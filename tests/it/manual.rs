@@ -1,4 +1,4 @@
-//! The manual pages and the completions, as man and the shells read them.
+//! Manual pages and completion scripts, rendered by man and loaded by the shells.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,14 +16,14 @@ fn listed_verbs() -> Vec<String> {
     let help = pieme(&["--help"]).stdout;
     let (_, listed) = help.split_once("Commands:\n").expect("verbs are listed");
     let verbs = listed.lines().take_while(|line| !line.is_empty()).filter_map(|line| line.strip_prefix("  "));
-    // A text that goes on in the next line is further in.
+    // Continuation lines are indented further.
     let verbs = verbs.filter(|line| !line.starts_with(' ')).filter_map(|line| line.split(' ').next());
     let verbs: Vec<String> = verbs.filter(|verb| *verb != "help").map(str::to_owned).collect();
     assert!(verbs.len() > 30 && verbs.contains(&"migrate-store".to_owned()), "{verbs:?}");
     verbs
 }
 
-/// What stands below the options, by paragraph, with its heading.
+/// The paragraphs below the options, by heading.
 fn help_paragraphs(words: &[&str]) -> BTreeMap<String, Vec<String>> {
     let help = pieme(&[words, &["--help"]].concat()).stdout;
     let paragraph = |text: &str| {
@@ -33,7 +33,7 @@ fn help_paragraphs(words: &[&str]) -> BTreeMap<String, Vec<String>> {
     help.split("\n\n").filter_map(paragraph).collect()
 }
 
-/// The commands among the examples of a verb, without what they are for.
+/// The example commands of a command, without their explanations.
 fn examples(words: &[&str]) -> Vec<String> {
     let found = help_paragraphs(words).remove("Examples:").unwrap_or_default();
     let command = |line: &String| {
@@ -52,7 +52,7 @@ fn write_manual(folder: &Path) -> BTreeMap<String, String> {
     fs::read_dir(folder).expect("it was made").map(|entry| read(entry.expect("an entry"))).collect()
 }
 
-/// A page as a person sees it, with single blanks; man says nothing else.
+/// The page rendered by man, which must print no warning.
 fn rendered(page: &Path) -> String {
     let said: Said = Command::new("man")
         .args(["--warnings", "--no-hyphenation", "--no-justification", "--local-file"])
@@ -149,7 +149,7 @@ fn the_manual_names_files_signals_and_every_exit_code_of_help() {
         assert!(exits.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))), "{code}: {exits}");
     }
     let daemon = section(&rendered(&folder.path().join("pieme-daemon.8")), "NOTES");
-    assert!(daemon.contains("SIGHUP looks through tasks/ again"), "{daemon}");
+    assert!(daemon.contains("SIGHUP rescans tasks/"), "{daemon}");
 }
 
 #[test]
@@ -159,10 +159,10 @@ fn a_manual_that_cannot_be_written_is_said() {
     fs::write(&file, "").expect("a file of ours");
     let said = pieme(&["manual", file.join("man").to_str().expect("a plain path")]);
     assert_eq!(said.code, 1);
-    assert!(said.stderr.contains("was not written"), "{}", said.stderr);
+    assert!(said.stderr.contains("cannot write"), "{}", said.stderr);
 }
 
-/// A shell without anybody's settings, with pieme on its path and the practice tasks in its configuration.
+/// Runs a shell without user settings, with pieme on the PATH and the practice tasks in the configuration.
 fn shell(stage: &Stage, program: &str, words: &[&str]) -> Said {
     let programs = Path::new(env!("CARGO_BIN_EXE_pieme")).parent().expect("a folder").to_owned();
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -175,13 +175,13 @@ fn shell(stage: &Stage, program: &str, words: &[&str]) -> Said {
     said
 }
 
-/// The line of `pieme completions --help` for this shell, as it stands.
+/// The example of `pieme completions --help` for this shell.
 fn example_for(shell: &str) -> String {
     let found = examples(&["completions"]).into_iter().find(|line| line.contains(&format!("completions {shell}")));
     found.unwrap_or_else(|| panic!("no example for {shell}"))
 }
 
-/// Calls the very function that bash would call, as bash would; `_` stands for a word of which nothing is typed yet.
+/// Calls the registered completion function as bash would; `_` stands for an empty word.
 const OFFER: &str = r#"
 offer() {
     [[ $(complete -p pieme) =~ -F\ ([^ ]+) ]]
@@ -194,7 +194,7 @@ offer() {
 }
 "#;
 
-/// What bash offers for each of these command lines, the last word of which is being typed.
+/// The completions that bash offers for the last word of each command line.
 fn bash_offers(stage: &Stage, lines: &[&str]) -> Vec<String> {
     let mut script = format!("{}\n", example_for("bash"));
     script.push_str(OFFER);
@@ -255,7 +255,7 @@ fn zsh_takes_the_completions() {
         assert!(argument.contains(":_pieme_task_names'"), "{argument}");
     }
     let load = format!("autoload -Uz compinit; compinit -u -D; {}", example_for("zsh"));
-    // compadd works only while somebody types: another one shows what it is given.
+    // compadd works only inside a completion: a replacement prints its arguments.
     let ask = "print $_comps[pieme]; compadd() { print -l $names }; _pieme_task_names";
     let said = shell(&stage, "zsh", &["-f", "-c", &format!("{load}; {ask}")]);
     assert_eq!(said.stdout, "_pieme\npractice-orders\npractice-shop\n");

@@ -1,4 +1,5 @@
-//! `pieme migrate-store` as a person types it: into PostgreSQL and back, what it refuses, and a daemon that goes on with the copy.
+//! `pieme migrate-store` as a person types it: into PostgreSQL and back, what it refuses, and a daemon that continues
+//! with the copy.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +30,7 @@ fn rows_go_over_and_every_command_finds_them_there() {
     let (kept, schema) = file_and_schema();
     let said = kept.pieme(&["migrate-store", &schema.url()]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    assert!(said.stdout.contains("copied 1 tasks, 4 rows in 2 sets, 2 runs"), "{}", said.stdout);
+    assert!(said.stdout.contains("Copied 1 task, 4 rows in 2 generations, 2 runs"), "{}", said.stdout);
     let line = said.stdout.lines().find(|line| line.starts_with("  store = ")).expect("what to write").trim();
     let before = ["records", "diff", "history"].map(|verb| kept.pieme(&[verb, "hotels", "--json"]).json());
     fs::write(kept.path("config.toml"), format!("{line}\n")).expect("a configuration");
@@ -53,10 +54,10 @@ fn what_cannot_be_copied_is_said_and_nothing_is_made() {
         assert!(said.stderr.contains(sentence), "{words:?}: {}", said.stderr);
         assert!(said.stdout.is_empty(), "{}", said.stdout);
     };
-    check(&["state/pieme.db"], 2, "is the store to copy; name another one");
-    check(&["mysql://db/rows"], 2, "a store at mysql:// is not known");
+    check(&["state/pieme.db"], 2, "is the database to copy; give another one");
+    check(&["mysql://db/rows"], 2, "unknown store mysql://");
     check(&[&url, "--from", "nothing.db"], 1, "there is no database at");
-    check(&["postgres://me:${secret:db}@127.0.0.1/rows"], 2, "the secret `db` is not there");
+    check(&["postgres://me:${secret:db}@127.0.0.1/rows"], 2, "the secret `db` is missing");
     check(&["postgres://me@127.0.0.1:1/rows"], 75, "cannot be reached");
     fs::write(kept.path("notes.txt"), "milk").expect("somebody's file");
     check(&["notes.txt"], 2, "notes.txt is in use already");
@@ -77,7 +78,7 @@ fn a_copy_that_was_cut_short_is_not_taken_for_a_store() {
     for words in [&["records", "hotels"][..], &["gc"]] {
         let said = pieme(&half, words);
         assert_eq!(said.code, 75, "{words:?}: {}", said.stderr);
-        assert!(said.stderr.contains("a copy was cut short"), "{}", said.stderr);
+        assert!(said.stderr.contains("a copy was interrupted"), "{}", said.stderr);
     }
     assert_eq!(kept.pieme(&["migrate-store", &schema.url()]).code, 0, "it is begun anew");
     assert_eq!(pieme(&half, &["records", "hotels"]).code, 0);
@@ -108,7 +109,7 @@ fn a_daemon_goes_on_with_the_copy_and_keeps_others_from_copying_under_its_hands(
     let words = stage.pieme(&["search", "lamp"]);
     assert_eq!(words.code, 0, "{}", words.stderr);
 
-    // From another state folder: the lock does not tell, the lease does.
+    // From another state folder: the lock does not show the daemon, its lease does.
     let other = tempfile::tempdir().expect("a scratch folder");
     fs::create_dir(other.path().join("tasks")).expect("a folder");
     fs::create_dir(other.path().join("state")).expect("a folder");
@@ -116,11 +117,11 @@ fn a_daemon_goes_on_with_the_copy_and_keeps_others_from_copying_under_its_hands(
     fs::write(&config, format!("store = \"{}\"\n", schema.url())).expect("a configuration");
     let file = other.path().join("rows.db").display().to_string();
     let said = pieme(&config, &["migrate-store", &file]);
-    assert!(said.code == 75 && said.stderr.contains("at work on it: stop it first"), "{}", said.stderr);
+    assert!(said.code == 75 && said.stderr.contains("using this database: stop it first"), "{}", said.stderr);
     stage.signal_daemon("-TERM");
     assert_eq!(stage.daemon_ended(), Some(0));
     let said = pieme(&config, &["migrate-store", &file]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    assert!(said.stderr.contains("1 task folders were brought up to date"), "{}", said.stderr);
+    assert!(said.stderr.contains("Updated 1 task folder from the database."), "{}", said.stderr);
     assert!(other.path().join("tasks/practice-shop/template.json").exists(), "a file shares no folders");
 }

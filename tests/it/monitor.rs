@@ -1,4 +1,4 @@
-//! The monitor, through the real programs: what is published, what is kept aside, and how a person mends it.
+//! The judgement of runs, through the real programs: what is published, what is quarantined, how a person repairs it.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::stage::Stage;
 use super::terminal::{Answers, typed};
 
-/// A site of one page, which says what it is told to.
+/// A site of one page with a settable body.
 pub struct Page {
     port: u16,
     body: Arc<Mutex<String>>,
@@ -57,7 +57,7 @@ pub fn table(names: &[&str]) -> String {
     framed(&format!("<table><tr><th>Hotel</th><th>Price</th><th>Distance</th></tr>\n{rows}</table>"))
 }
 
-/// The same table with a cell more in front.
+/// The same table with one more cell at the start of each row.
 pub fn shifted(names: &[&str]) -> String {
     table(names).replace("<tr><td>", "<tr><td>new</td><td>")
 }
@@ -87,7 +87,7 @@ pub fn labelled() -> (Stage, Page) {
     (stage, page)
 }
 
-/// Outcome and cause of a run just now.
+/// Runs the task; outcome and cause.
 pub fn run(stage: &Stage) -> String {
     let said = stage.pieme(&["run", "hotels", "--json"]);
     let verdict = said.json();
@@ -110,7 +110,7 @@ fn every_kind_of_bad_page_has_a_cause_of_its_own() {
     for (what, body, wanted) in [
         ("an error page", framed("<h1>500 Internal Server Error</h1><p>Try later.</p>"), "failed http"),
         ("a block page", framed("<h1>Just a moment...</h1><p>Checking your browser.</p>"), "failed blocked"),
-        ("a log-in wall", framed("<form><input name=u><input type=password name=p></form>"), "failed login"),
+        ("a login wall", framed("<form><input name=u><input type=password name=p></form>"), "failed login"),
         ("an empty result", framed("<p>No results found for your search.</p>"), "empty no-results"),
         ("a page that says nothing", framed("<p>Welcome.</p>"), "empty unexpected"),
         ("a page cut in the middle", whole[..whole.len() / 2].to_owned(), "failed network"),
@@ -182,7 +182,7 @@ fn rows_that_were_kept_aside_can_be_accepted_or_dropped() {
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     assert_eq!(rows(&stage).len(), 5);
     assert_eq!(run(&stage), "published unchanged", "what was accepted is the measure now");
-    assert_eq!(stage.pieme(&["label", "hotels", "--accept"]).code, 1, "nothing is kept aside any more");
+    assert_eq!(stage.pieme(&["label", "hotels", "--accept"]).code, 1, "no rows are quarantined any more");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn one_key_is_an_answer_and_the_terminal_is_as_it_was() {
     assert_eq!(run(&stage), "quarantined layout");
     let label = ["label", ";", "stty", "-a"];
     let cases: [(&str, Answers<'_>, &str); 6] = [
-        ("help", &[("> ", "?"), ("> ", "q")], "rightly empty"),
+        ("help", &[("> ", "?"), ("> ", "q")], "the list is empty, and that is correct"),
         ("another list", &[("> ", "2"), ("[2 of", "q")], "[2 of"),
         ("one that is not there", &[("> ", "9"), ("> ", "q")], "lists to choose from"),
         ("an arrow", &[("> ", "\x1b[C"), ("> ", "u"), ("> ", "q")], "rows now"),
@@ -248,7 +248,7 @@ fn what_was_typed_before_a_question_is_no_answer_to_it() {
     page.say(&cards(&NAMES));
     run(&stage);
     stage.pieme(&["run", "inns"]);
-    // An Enter too many, before the second task is shown.
+    // One Enter too many, typed before the second task is shown.
     let shown = typed(&stage, &["label"], &[("> ", "\r\r"), ("2 of 2", ""), ("> ", "s")]);
     assert_eq!((stage.state("hotels").as_str(), stage.state("inns").as_str()), ("ok", "quarantined"), "{shown}");
 }
@@ -267,5 +267,5 @@ fn what_is_found_again_is_tried_on_the_samples() {
     stage.write("tasks/hotels/samples/page-1.json", &expected.replace("Hotel Krone", "Hotel Crown"));
     assert_eq!(doubt(), "sample 1 would no longer be read as it was");
     let shown = typed(&stage, &["label"], &[("> ", "q")]);
-    assert!(shown.contains("Look twice: sample 1"), "{shown}");
+    assert!(shown.contains("Check carefully: sample 1"), "{shown}");
 }

@@ -49,7 +49,7 @@ fn metrics_of_a_daemon() -> String {
     stage.wait_for_state("practice-shop", "ok");
     stage.wait_for_state("practice-orders", "ok");
     let log = stage.read("log");
-    let at = log.split_once("figures at ").and_then(|(_, rest)| rest.split_once(", health")).expect("where they are").0;
+    let at = log.split_once("metrics at ").and_then(|(_, rest)| rest.split_once(", health")).expect("where they are").0;
     let served: Said = Command::new("curl").args(["-sS", "--max-time", "30", at]).output().expect("curl starts").into();
     assert_eq!(served.code, 0, "{}", served.stderr);
     served.stdout

@@ -1,4 +1,4 @@
-//! What a daemon stands on is removed, moved or made anew under it.
+//! The state folder and the tasks folder are removed, moved or replaced while the daemon runs.
 
 use std::fs;
 use std::process::Command;
@@ -80,7 +80,7 @@ fn a_tasks_folder_that_is_made_anew_is_watched_and_the_old_one_is_not() {
     stage.wait_for("the new task", || stage.state("orders-again") != "absent");
     stage.wait_for("the old task to be gone", || stage.state(SHOP) == "absent");
     assert!(!watched(&stage).contains(&inode(&stage, "tasks.old")), "nobody watches the old one");
-    // Edits are seen, not only folders that come.
+    // Edits are noticed too, not only new folders.
     stage.write("tasks/orders-again/task.toml", "url = 5\n");
     stage.wait_for_state("orders-again", "config");
 }

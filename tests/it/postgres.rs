@@ -1,5 +1,5 @@
-//! A PostgreSQL server for the tests: one for all of them, started by the first that needs it and ended a while after the last;
-//! and servers of their own for tests that restart one.
+//! A PostgreSQL server for the tests: a shared one, started by the first test that needs it and stopped a while after
+//! the last; and separate servers for tests that restart one.
 
 use std::fs::{self, File, Permissions};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -22,11 +22,11 @@ const GIVEN: &str = "PIEME_TEST_POSTGRES";
 pub struct Server {
     folder: PathBuf,
     url: String,
-    /// Besides those that all have.
+    /// In addition to those of all servers.
     settings: String,
-    /// Ends with us.
+    /// Ends with this process.
     is_ours: bool,
-    /// While anybody holds it the shared server goes on.
+    /// The shared server runs as long as anybody holds it.
     _used: Option<Flock<File>>,
 }
 
@@ -61,9 +61,9 @@ impl Server {
         server
     }
 
-    /// A server of one's own, which ends with its owner.
+    /// A server for one test, which ends with its owner.
     pub fn own(folder: &Path) -> Server {
-        // Its owner is another user, who must get there.
+        // It runs as another user, who must be able to reach the folder.
         fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("our own folder");
         let folder = folder.join("pg");
         let server = Server { url: url(&folder), folder, settings: String::new(), is_ours: true, _used: None };
@@ -72,8 +72,8 @@ impl Server {
         server
     }
 
-    /// From the next start on it listens at an address of loopback too, encrypts if it has a certificate and its key, and lets in whom
-    /// `rules` let in there; whoever comes over the socket is let in as before.
+    /// From the next start on, the server also listens on a loopback address, encrypts if it has a certificate and its
+    /// key, and applies `rules` there; the socket stays open to everybody.
     pub fn listen(&mut self, at: Ipv4Addr, certified: Option<(&str, &str)>, rules: &str) {
         let hba = format!("{}/pg_hba.conf", self.data());
         fs::write(hba, format!("local all all trust\n{rules}\n")).expect("its rules");
@@ -102,7 +102,7 @@ impl Server {
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
     }
 
-    /// To whom the server runs as, who is not root.
+    /// Gives a path to the user that the server runs as, who is not root.
     fn give(&self, path: &Path) {
         if Uid::effective().is_root() {
             let owned = Command::new("chown").arg(user()).arg(path).status().expect("chown");
@@ -111,9 +111,10 @@ impl Server {
     }
 
     pub fn start(&self) {
-        // Nothing of this survives a power cut, and nothing of it should.
+        // Nothing here must survive a power cut.
         let settings = format!(
-            "-k {} -c listen_addresses= -c fsync=off -c max_connections=400 -c shared_buffers=64MB -c autovacuum=off {}",
+            "-k {} -c listen_addresses= -c fsync=off -c max_connections=400 -c shared_buffers=64MB \
+             -c autovacuum=off {}",
             self.folder.display(),
             self.settings
         );
@@ -123,13 +124,13 @@ impl Server {
         assert!(started.status.success(), "pg_ctl start: {}", self.log());
     }
 
-    /// `fast` ends it in order, `immediate` as a crash would.
+    /// `fast` stops it in order, `immediate` as a crash would.
     pub fn stop(&self, how: &str) {
         let stopped = self.tool("pg_ctl", &["-D", &self.data(), "-w", "-m", how, "stop"]);
         assert!(stopped.status.success(), "pg_ctl stop: {}", String::from_utf8_lossy(&stopped.stderr));
     }
 
-    /// The process that starts all others of it.
+    /// The server's main process.
     pub fn postmaster(&self) -> u32 {
         let text = fs::read_to_string(format!("{}/postmaster.pid", self.data())).expect("it runs");
         text.lines().next().and_then(|pid| pid.parse().ok()).expect("a process")
@@ -143,7 +144,7 @@ impl Server {
         format!("{}/data", self.folder.display())
     }
 
-    /// One of the server's programs; it refuses to be root's.
+    /// One of the server's programs; they refuse to run as root.
     fn tool(&self, program: &str, arguments: &[&str]) -> Output {
         let program = programs().join(program);
         let mut command = if Uid::effective().is_root() {
@@ -155,7 +156,7 @@ impl Server {
             command.arg(program);
             command
         };
-        // A server that inherits our output would keep whoever reads it waiting.
+        // A server that inherited our output would keep its reader waiting.
         let (out, err) = (self.folder.join("out"), self.folder.join("err"));
         let file = |path: &Path| File::create(path).map_or(Stdio::null(), Stdio::from);
         let status =
@@ -164,7 +165,7 @@ impl Server {
         Output { status, stdout: fs::read(out).unwrap_or_default(), stderr: fs::read(err).unwrap_or_default() }
     }
 
-    /// A schema that nobody else has.
+    /// A schema that no other test uses.
     pub fn schema(&self) -> Schema {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("t{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
@@ -180,7 +181,7 @@ impl Drop for Server {
     }
 }
 
-/// A schema in the database; it goes with its owner.
+/// A schema in the database; it is dropped with its owner.
 pub struct Schema {
     url: String,
     name: String,
@@ -201,7 +202,7 @@ impl Schema {
         StoreAddress::Postgres(PostgresAddress::new(&url, &url).expect("an address"))
     }
 
-    /// What the psql program answers, as anybody may ask.
+    /// The answer of the psql program, as any user may ask it.
     pub fn psql(&self, sql: &str) -> String {
         let search = format!("SET search_path TO {}", self.name);
         let output = Command::new(programs().join("psql"))
@@ -214,7 +215,7 @@ impl Schema {
     }
 }
 
-/// Somebody who has begun a transaction, and does not end it until this is dropped.
+/// A session with an open transaction, which ends when this is dropped.
 pub struct Holding(Child);
 
 impl Schema {
@@ -236,7 +237,7 @@ impl Schema {
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        // The server takes back what it had begun.
+        // The server rolls back what it had begun.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -267,13 +268,13 @@ fn programs() -> PathBuf {
     newest.expect("PostgreSQL is not installed: apt-get install postgresql, as tests/all.sh does").join("bin")
 }
 
-/// Who owns the server when we are root.
+/// The user that the server runs as when the tests run as root.
 fn user() -> &'static str {
     let known = fs::read_to_string("/etc/passwd").unwrap_or_default();
     if known.lines().any(|line| line.starts_with("postgres:")) { "postgres" } else { "nobody" }
 }
 
-/// Nobody knows which test is the last: a process of its own sees that no test has used the server for a while.
+/// No test knows that it is the last: a separate process notices that the server has not been used for a while.
 fn end_after_the_last(server: &Server, used: &Path) {
     let (used, folder, data) = (used.display(), server.folder.display(), server.data());
     let stop = format!("{} -D {data} -m immediate stop", programs().join("pg_ctl").display());
@@ -284,7 +285,7 @@ fn end_after_the_last(server: &Server, used: &Path) {
              if [ $idle -ge 12 ]; then {stop}; rm -rf {folder}; exit; fi
          done"
     );
-    // `setsid --fork` has done its part at once; the shell goes on by itself.
+    // `setsid --fork` returns at once; the shell continues by itself.
     let forked = Command::new("setsid")
         .args(["--fork", "sh", "-c", &script])
         .current_dir("/")

@@ -1,5 +1,5 @@
-//! The monitor from end to end: a site changes under a daemon that watches it, people are told, and a person mends it with one
-//! key. And the other way round: what is no redesign asks nobody to label.
+//! A redesign from end to end: a site changes, the daemon sends an alert, and a person repairs the task with one key.
+//! Conversely, a change that is not a redesign asks nobody for a label.
 
 use pieme::practice::FailureMode;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::terminal::typed;
 
 const SHOP: &str = "shop";
 
-/// A daemon that watches the practice shop by a template that a person has confirmed.
+/// A daemon with the practice shop, whose template a person has confirmed.
 fn watched(receiver: &Receiver) -> Stage {
     watched_on(Stage::new(), receiver)
 }
@@ -28,7 +28,7 @@ fn watched_on(mut stage: Stage, receiver: &Receiver) -> Stage {
     stage
 }
 
-/// Outcome and cause of a run by the daemon.
+/// Runs the task by the daemon; outcome and cause.
 fn run(stage: &Stage) -> String {
     let verdict = stage.pieme(&["run", SHOP, "--json"]).json();
     format!("{} {}", verdict["outcome"].as_str().unwrap_or("?"), verdict["cause"].as_str().unwrap_or("?"))
@@ -38,12 +38,12 @@ fn records(stage: &Stage) -> Vec<Value> {
     stage.pieme(&["records", SHOP, "--json"]).json()["records"].as_array().cloned().unwrap_or_default()
 }
 
-/// Column names in their order, as a reader of the table sees them.
+/// Column names in the order of the published table.
 fn columns(stage: &Stage) -> String {
     stage.columns(SHOP)
 }
 
-/// The new design has another order.
+/// The new design has another order of rows.
 fn sorted(mut rows: Vec<Value>) -> Vec<String> {
     rows.sort_by_key(|row| row["link"].to_string());
     rows.iter().map(Value::to_string).collect()
@@ -53,7 +53,7 @@ fn queue(stage: &Stage) -> Value {
     stage.pieme(&["label", "--json"]).json()["waiting"].clone()
 }
 
-/// All alerts, once nothing more is on its way.
+/// All delivered alerts, once the outbox is empty.
 fn told(stage: &Stage, receiver: &Receiver, count: usize) -> Vec<String> {
     stage.wait_for("the alert", || receiver.kinds().len() >= count);
     stage.wait_for("all to be delivered", || {
@@ -113,7 +113,7 @@ fn what_was_found_again_waits_for_the_person_who_is_asked() {
     let kept: Value = serde_json::from_str(&stage.read("tasks/shop/.state/proposals.json")).expect("it is there");
     assert_eq!(kept["run"], stage.status(SHOP)["last_run"]["run"]);
     assert_eq!(kept["mended"]["doubt"], Value::Null, "it was tried on the samples, and nothing speaks against it");
-    // Marked, to see that it is what is shown.
+    // Marked, to see that the stored proposal is shown.
     let marked = stage.read("tasks/shop/.state/proposals.json").replace("Flask", "Marked flask");
     stage.write("tasks/shop/.state/proposals.json", &marked);
     let shown = stage.pieme(&["label", SHOP, "--json"]).json();
@@ -161,14 +161,14 @@ fn a_repair_that_is_not_sure_waits_for_a_person() {
     let stage = watched(&receiver);
     accept_without_a_person(&stage);
     let before = records(&stage);
-    // Of the rows that there were only a few are on the page of now.
+    // Only a few of the earlier rows are on the current page.
     let task = stage.read("tasks/shop/task.toml");
     stage.write("tasks/shop/task.toml", &task.replace("/products\"", "/products?page=3\""));
     stage.site.set_redesign(true);
     let verdict = stage.pieme(&["run", SHOP, "--json"]).json();
     assert_eq!((&verdict["outcome"], &verdict["cause"]), (&"quarantined".into(), &"layout".into()), "{verdict}");
     let sentence = verdict["sentence"].as_str().unwrap_or_default();
-    assert!(sentence.contains("not accepted without a person: only "), "{sentence}");
+    assert!(sentence.contains("the repair needs a person: only "), "{sentence}");
     assert_eq!(records(&stage), before);
     assert!(!stage.read("tasks/shop/labels.toml").contains("mended"));
     assert_eq!(told(&stage, &receiver, 1), ["needs-label quarantined"]);

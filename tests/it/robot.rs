@@ -13,16 +13,16 @@ use pieme::robot::{self, Observer, RecordLink, WalkError, WalkInput, WalkOutcome
 mod ways;
 
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-/// Far more than any of these walks needs, so that a busy machine fails none.
+/// A deadline far beyond what these walks need, so that none fails on a busy machine.
 const PLENTY: Duration = Duration::from_secs(60);
 
-/// Counts the list's rows by their text, as a template would; remembers the rest.
+/// An observer that counts rows by their text, as a template would, and records everything else.
 #[derive(Default)]
 struct Notes {
     pages: Vec<String>,
     rows: HashSet<String>,
     trace: Vec<String>,
-    /// What the rows of each page get from `for_each`.
+    /// The columns that the rows of each page get from `for_each`.
     with: Vec<String>,
     /// Links of the last page, as if they were a column.
     links: Vec<RecordLink>,
@@ -143,7 +143,7 @@ async fn a_task_without_script_reads_all_pages_of_the_list() {
     let walked = walk(&task(&site, "/products", ""), "").await;
     walked.succeeds();
     assert_eq!((walked.notes.pages.len(), walked.notes.rows.len()), (4, 48));
-    walked.traced("nothing leads on");
+    walked.traced("no next page was found");
     assert_eq!(u64::from(walked.walk.requests), site.requests());
 }
 
@@ -179,7 +179,7 @@ async fn a_wrong_password_ends_as_login_and_is_never_shown() {
 async fn no_secret_stands_in_a_trace_a_sentence_or_a_page() {
     let site = site().await;
     let secret = "k&y wörd";
-    // The search sends it back in the page, in the address and in the heading.
+    // The search page repeats the secret in its URL and its heading.
     let script = r#"
         [[step]]
         set = { key = "${secret:practice_password}" }
@@ -251,7 +251,7 @@ async fn paging_stops_for_the_reason_that_it_says() {
         ("/bad/endless", "limits.max_pages = 3", "", 3, "stopped after 3 pages (limits.max_pages)"),
         ("/bad/endless", "", "step = [{ get = '/bad/endless' }, { paginate = { max_pages = 2 } }]", 2, "`max_pages`"),
         ("/bad/nolist", "", "", 1, "no new rows"),
-        ("/products?page=4", "", "", 1, "nothing leads on"),
+        ("/products?page=4", "", "", 1, "no next page was found"),
         (
             "/products",
             "",
@@ -291,8 +291,13 @@ async fn bad_pages_end_in_their_named_cause() {
             "is larger than 1M; raise `limits.max_page_bytes`",
         ),
         ("/bad/gzip-bomb", "limits.max_page_bytes = '1M'", Failure::Limit, "is larger than 1M"),
-        ("/bad/endless", "limits.max_requests = 3", Failure::Limit, "made its 3 requests; raise `limits.max_requests`"),
-        ("/bad/redirect?to=http://localhost:1/", "", Failure::Network, "localhost is not one of this task's"),
+        (
+            "/bad/endless",
+            "limits.max_requests = 3",
+            Failure::Limit,
+            "limit of requests (3); raise `limits.max_requests`",
+        ),
+        ("/bad/redirect?to=http://localhost:1/", "", Failure::Network, "localhost is not allowed for this task"),
         ("/bad/redirect?to=file:///etc/passwd", "", Failure::Network, "`file:` addresses are never fetched"),
     ] {
         walk(&task(&site, path, more), "").await.fails(cause, sentence);
@@ -305,7 +310,7 @@ async fn a_site_that_never_answers_ends_with_the_runs_time() {
     for path in ["/bad/hang", "/bad/slow"] {
         let started = Instant::now();
         let walked = walk_with(&task(&site, path, ""), "", "", None, Duration::from_millis(300)).await;
-        walked.fails(Failure::Timeout, "the run's time was up while http://127.0.0.1");
+        walked.fails(Failure::Timeout, "the run reached its time limit while fetching http://127.0.0.1");
         assert!(started.elapsed() < PLENTY / 2, "{path} took {:?}", started.elapsed());
     }
 }
@@ -345,7 +350,7 @@ async fn private_addresses_are_refused_unless_the_task_says_otherwise() {
 
 #[tokio::test]
 async fn nobody_there_is_a_network_failure() {
-    // Nobody listens at port 1; one that was free a moment ago may be another test's by now.
+    // Nothing listens at port 1; a port that was free a moment ago may be another test's by now.
     let toml = "url = 'http://127.0.0.1:1/'\nfetch.allow_private = true\nfetch.retries = 0";
     let task: Task = toml::from_str(toml).expect("a task of the test");
     walk(&task, "").await.fails(Failure::Network, "refused");
@@ -356,7 +361,7 @@ async fn a_server_that_speaks_no_tls_is_a_tls_failure() {
     let site = site().await;
     let url = site.url().as_str().replace("http:", "https:");
     let task: Task = toml::from_str(&format!("url = '{url}'\nfetch.allow_private = true")).expect("a task of the test");
-    walk(&task, "").await.fails(Failure::Tls, "no safe connection to https://");
+    walk(&task, "").await.fails(Failure::Tls, "the TLS connection to https://");
 }
 
 #[tokio::test]
@@ -364,12 +369,12 @@ async fn a_form_is_not_sent_on_to_another_origin() {
     let site = site().await;
     let other = Site::start(LOOPBACK).await.expect("loopback has a free port");
     let there = other.url().join("/login").expect("its address");
-    // A page whose log-in form posts to a place that redirects, method and all, to another port.
+    // A page whose login form posts to a URL that redirects with 307 to another port.
     let trap = format!("/bad/redirect?to={there}");
     let walked = walk(&task(&site, "/", ""), &LOGIN.replace("\"/login\"", &format!("\"/bad/form?to={trap}\""))).await;
-    walked.fails(Failure::Network, "asked to send the form on to http://127.0.0.1");
+    walked.fails(Failure::Network, "redirected the form to http://127.0.0.1");
     let walked = walk(&task(&site, "/", ""), &LOGIN.replace("\"/login\"", &format!("\"/bad/form?to={there}\""))).await;
-    walked.fails(Failure::Network, "would carry a secret there");
+    walked.fails(Failure::Network, "would send a secret to http://127.0.0.1");
     assert_eq!(other.requests(), 0, "the other origin heard nothing");
 }
 

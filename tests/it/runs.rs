@@ -1,8 +1,8 @@
-//! Whole runs of scripts, through the real programs: from a dropped folder to rows in the database.
+//! Complete runs of scripts with the real programs, from a new folder to rows in the database.
 
 use super::stage::Stage;
 
-/// A task with a script, run once by the daemon that a person asks; its rows.
+/// Creates a task with a script, runs and labels it, and returns its published rows.
 fn run(stage: &Stage, name: &str, robot: &str) -> serde_json::Value {
     stage.write_task(name, "/", "");
     stage.write(&format!("tasks/{name}/robot.toml"), robot);
@@ -30,10 +30,10 @@ fn the_columns_of_detail_pages_stand_behind_those_of_the_list() {
     let cells =
         |row: &serde_json::Value| row.as_object().map_or(0, |row| row.values().filter(|it| !it.is_null()).count());
     assert!(cells(&rows[0]) >= cells(&rows[1]) + 3, "the second product is gone: {} {}", rows[0], rows[1]);
-    // What only the detail page says.
+    // A text that stands only on the detail page.
     assert!(rows[0].to_string().contains("in stock") || rows[0].to_string().contains("Weight"), "{}", rows[0]);
     let sentence = stage.pieme(&["status", "with-details"]).stdout;
-    assert!(sentence.contains("1 of 12 detail pages could not be had"), "{sentence}");
+    assert!(sentence.contains("1 of 12 detail pages could not be fetched"), "{sentence}");
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn a_refused_log_in_is_left_alone_until_something_is_new() {
     stage.write("tasks/members/robot.toml", robot);
     stage.start_daemon();
     stage.wait_for_state("members", "login");
-    stage.wait_for("the clock to leave it alone", || stage.read("log").contains("its log-in was refused"));
+    stage.wait_for("the clock to leave it alone", || stage.read("log").contains("run skipped: the login was refused"));
     assert_eq!(stage.sql("SELECT count(*) FROM _runs WHERE task = 'members'"), "1", "asked once");
     let sentence = stage.pieme(&["status", "members"]).stdout;
-    assert!(sentence.contains("Wrong user or password.") && sentence.contains("does not try it again"), "{sentence}");
+    assert!(sentence.contains("Wrong user or password.") && sentence.contains("the schedule is on hold"), "{sentence}");
     stage.write("secrets/shop", pieme::practice::PASSWORD);
     stage.wait_for("the new password to be tried", || stage.state("members") == "needs-label");
 }

@@ -1,8 +1,8 @@
-//! `pieme test`: the samples of a task, read again offline.
+//! `pieme test`: replays the samples of a task offline.
 
 use crate::stage::Stage;
 
-/// A task whose list a person has said yes to.
+/// A task whose list a person has confirmed.
 fn labelled(stage: &Stage) {
     stage.write_task("plain", "/products", "");
     assert_eq!(stage.pieme(&["run", "plain"]).code, 3, "learned, waits for a person");
@@ -36,7 +36,7 @@ fn a_difference_is_told_and_can_be_accepted() {
 
     let said = stage.pieme(&["test", "plain"]);
     assert_eq!(said.code, 1, "{}{}", said.stdout, said.stderr);
-    assert!(said.stdout.contains("1 rows new, 1 rows changed (12 rows, 11 expected)"), "{}", said.stdout);
+    assert!(said.stdout.contains("1 new row, 1 changed row (12 rows, 11 expected)"), "{}", said.stdout);
     let changed = format!("~ row 3 {column}: Something else → {}", was.as_str().expect("a text"));
     assert!(said.stdout.contains(&changed), "{changed}\n{}", said.stdout);
     let json = stage.pieme(&["test", "plain", "--json"]).json();
@@ -58,7 +58,7 @@ fn a_template_that_no_longer_reads_its_page_is_noticed_and_never_accepted() {
     stage.write("tasks/plain/samples/page-1.html", "<h1>Closed</h1><p>Come back on Monday.</p>");
     let said = stage.pieme(&["test", "--update"]);
     assert_eq!(said.code, 1, "{}{}", said.stdout, said.stderr);
-    assert!(said.stdout.contains("12 rows missing") && said.stdout.contains("… 9 more"), "{}", said.stdout);
+    assert!(said.stdout.contains("12 missing rows") && said.stdout.contains("… 9 more"), "{}", said.stdout);
     assert!(said.stdout.contains("below 0.70: a run would not publish it"), "{}", said.stdout);
     assert_eq!(stage.read("tasks/plain/samples/page-1.json"), good);
     assert!(!stage.pieme(&["test", "--all"]).stdout.contains("more;"), "all of them are shown");
@@ -72,7 +72,7 @@ fn a_task_without_samples_says_how_to_get_some() {
     let said = stage.pieme(&["test"]);
     assert_eq!(said.code, 3, "{}{}", said.stdout, said.stderr);
     assert!(said.stdout.contains("practice-shop: no samples yet") && said.stdout.contains("pieme label practice-shop"));
-    assert!(said.stdout.contains("new: nothing was learned yet; pieme run new"), "{}", said.stdout);
+    assert!(said.stdout.contains("new: no template yet; type `pieme run new`"), "{}", said.stdout);
     assert_eq!(stage.pieme(&["test", "practice-shpo"]).code, 2);
 }
 

@@ -1,4 +1,4 @@
-//! What a person says about a task's schedule, and what they see of a run under way.
+//! `pieme pause`, `pieme resume`, and the progress of a run under way.
 
 use crate::stage::Stage;
 

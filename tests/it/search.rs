@@ -1,4 +1,4 @@
-//! Words in all published rows: what is found, that it is published now, and that the index follows.
+//! Full-text search: what is found, that it is published now, and that the index follows publications.
 
 mod killed;
 
@@ -30,7 +30,7 @@ on_both! {
 }
 
 impl Kept {
-    /// Brings everything into the index, and says in how many steps.
+    /// Indexes everything, and returns the number of steps.
     fn index(&mut self) -> usize {
         let mut steps = 0;
         while let Some((task, _)) = self.store.unindexed_tasks().expect("tasks").into_iter().next() {
@@ -46,7 +46,7 @@ impl Kept {
         self.store.search(&SearchRequest { query, tasks: Vec::new(), limit: 100, offset: 0 }).expect("an answer")
     }
 
-    /// The first cells of what is found, sorted.
+    /// The first cells of the hits, sorted.
     fn found(&self, typed: &str) -> Vec<String> {
         let answer = self.search(typed);
         assert_eq!((answer.total, answer.is_total_capped), (answer.hits.len() as u64, false), "{typed}");
@@ -126,23 +126,28 @@ fn the_program_prints_hits_with_snippets_and_pages_through_them(new: fn() -> Kep
 
     let said = kept.pieme(&["search", "hotel", "--limit", "1", "--offset", "1"]);
     assert_eq!(said.code, 0);
-    assert!(said.stderr.contains("2 to 2 of 3; --offset 2 for more"), "{}", said.stderr);
+    assert!(said.stderr.contains("Rows 2 to 2 of 3; --offset 2 for more"), "{}", said.stderr);
     assert!(said.stdout.contains("[H"), "{}", said.stdout);
-    assert!(kept.pieme(&["search", "nowhere"]).stderr.contains("nothing found"));
+    assert!(kept.pieme(&["search", "nowhere"]).stderr.contains("No rows found"));
     let refused = kept.pieme(&["search", "--", "-grand"]);
-    assert_eq!((refused.code, refused.stderr.contains("say at least one word")), (2, true), "{}", refused.stderr);
+    assert_eq!(
+        (refused.code, refused.stderr.contains("a search needs at least one word")),
+        (2, true),
+        "{}",
+        refused.stderr
+    );
 
     let all: Vec<Vec<String>> = (0..12_000).map(|n| vec![format!("everywhere {n}")]).collect();
     kept.publish("many", &Found { columns: &["name"], values: &[], key: &["name"], rows: all });
     let behind = kept.pieme(&["search", "everywhere", "--json"]).json();
     assert_eq!((&behind["total"], &behind["behind"]), (&json!(0), &json!(12_000)), "not in the index yet");
     let doctor = kept.pieme(&["doctor"]).stdout;
-    assert!(doctor.contains("1 tasks with 12000 rows are not all in the index"), "{doctor}");
+    assert!(doctor.contains("the search index is incomplete for 1 task (12000 rows)"), "{doctor}");
     assert!(kept.index() > 2, "in several steps");
     let answer = kept.pieme(&["search", "everywhere", "--json"]).json();
     assert_eq!((&answer["total"], &answer["more"]), (&json!(10_000), &json!(true)));
     assert_eq!(answer["hits"].as_array().map(Vec::len), Some(20));
-    assert!(kept.pieme(&["doctor"]).stdout.contains("all published rows are in the index"));
+    assert!(kept.pieme(&["doctor"]).stdout.contains("all published rows are in the search index"));
 }
 
 fn only_rows_that_are_published_now_are_found_however_far_the_index_is_behind(new: fn() -> Kept) {
@@ -184,7 +189,7 @@ fn rows_with_the_same_key_are_all_found_and_rows_that_say_the_same_once(new: fn(
         let tasks: Vec<String> = kept.search(word).hits.iter().map(|hit| hit.task.to_string()).collect();
         assert_eq!((tasks.len(), tasks.contains(&"small".to_owned())), (2, true), "{word}: {tasks:?}");
     }
-    // In another order, and only the order: the same rows are found.
+    // In another order, and nothing else: the same rows are found.
     let turned: Vec<Vec<String>> =
         [vec!["new".to_owned(), "z".to_owned()]].into_iter().chain(all.into_iter().rev()).collect();
     kept.publish("large", &Found { columns: &["name", "text"], values: &[], key: &["name"], rows: turned });
@@ -231,7 +236,7 @@ fn what_the_daemon_and_the_program_alone_have_published_is_found() {
     assert!(found(&stage, "practice-shop").as_u64() >= Some(1), "{name}");
     stage.drop_folder_as("practice-shop", "again");
     stage.start_daemon();
-    // Refused where the daemon has begun it by itself.
+    // Refused where the daemon has already begun it.
     stage.pieme(&["run", "again"]);
     stage.wait_for("the index", || found(&stage, "again").as_u64() >= Some(1));
     std::fs::remove_dir_all(stage.path("tasks/again")).expect("the folder goes");

@@ -1,4 +1,4 @@
-//! A key that several rows share: every row that changed is counted and shown all the same, and the run names the key.
+//! A key that is not unique: every changed row is still counted and shown, and the run reports the key.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The daemon runs out of something of its own, such as descriptors or threads: nothing hangs, nothing is blamed on a task,
-//! and everything goes on when there is enough again.
+//! The daemon runs out of a resource, such as descriptors or threads: nothing hangs, no task is blamed, and everything
+//! continues when there is enough again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,13 +16,13 @@ use crate::stage::{Said, Stage, is_alive};
 
 const SHOP: &str = "practice-shop";
 const ORDERS: &str = "practice-orders";
-/// No run here takes as long; whoever waits longer waits for ever.
+/// Longer than any run here takes; a longer wait would never end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Descriptors, or processes, of a daemon that is short of nothing.
+/// A limit of descriptors or processes that no daemon here reaches.
 const ENOUGH: usize = 1_024;
 
-/// As the daemon's own user, whose processes it is allowed to limit.
+/// Sets a limit as the daemon's own user, who may limit its processes.
 fn set_limit(daemon: u32, resource: &str, soft: usize) {
     let user = fs::metadata(format!("/proc/{daemon}")).expect("it runs").uid();
     let limit = ["prlimit".to_owned(), format!("--pid={daemon}"), format!("--{resource}={soft}:")];
@@ -40,7 +40,7 @@ fn as_user(user: u32) -> Command {
     command
 }
 
-/// Lets the daemon open so many more descriptors: the kernel gives the lowest free number below the limit.
+/// Lets the daemon open `few` more descriptors: the kernel assigns the lowest free number below the limit.
 fn leave_descriptors(daemon: u32, few: usize) {
     let used: BTreeSet<usize> = fs::read_dir(format!("/proc/{daemon}/fd"))
         .expect("it runs")
@@ -64,7 +64,7 @@ fn connected(stage: &Stage, daemon: u32) -> UnixStream {
     stream
 }
 
-/// The last thing that the daemon has to say to a request.
+/// The daemon's last reply to a request.
 fn last_reply(stream: UnixStream, request: &str) -> Value {
     (&stream).write_all(format!("{request}\n").as_bytes()).expect("it is sent");
     let lines = BufReader::new(stream).lines().map(|line| line.expect("an answer before patience ends"));
@@ -84,7 +84,7 @@ fn listeners_survive_a_time_without_descriptors_and_say_so_once() {
     let daemon = stage.start_daemon();
     stage.wait_for_state(SHOP, "ok");
     leave_descriptors(daemon, 0);
-    // A status table is shown all the same: it is read from the store.
+    // The status table is still shown: it is read from the store.
     let status = stage.pieme(&["status", "--json"]);
     assert_eq!((status.code, &status.json()["daemon"]), (0, &Value::Bool(true)), "{}", status.stderr);
     stage.wait_for("the shortage to be logged", || accept_errors(&stage) > 0);
@@ -99,7 +99,7 @@ fn listeners_survive_a_time_without_descriptors_and_say_so_once() {
     let paused = stage.pieme(&["pause", SHOP]);
     assert_eq!(paused.code, 0, "{}", paused.stderr);
     assert_eq!(stage.state(SHOP), "paused");
-    assert!(stage.read("log").contains("takes connections again"), "the end of the episode is said");
+    assert!(stage.read("log").contains("accepts connections again"), "the end of the episode is said");
     assert_eq!(stage.pieme(&["doctor", "--json"]).code, 0);
 }
 
@@ -129,7 +129,7 @@ fn a_folder_that_cannot_be_read_for_want_of_descriptors_keeps_its_last_version()
     stage.drop_folder(SHOP);
     let daemon = stage.start_daemon();
     stage.wait_for_state(SHOP, "ok");
-    // The folder can be opened, and nothing in it.
+    // The folder can be opened, but no file in it.
     leave_descriptors(daemon, 1);
     let task = stage.read(&format!("tasks/{SHOP}/task.toml"));
     let others: Vec<&str> = task.lines().filter(|line| !line.starts_with("title")).collect();
@@ -143,7 +143,7 @@ fn a_folder_that_cannot_be_read_for_want_of_descriptors_keeps_its_last_version()
     assert_eq!(stage.sql("SELECT count(*) FROM _task WHERE problem IS NOT NULL"), "0");
 }
 
-/// The daemon as a program of a user whose processes and threads can be limited, which root's cannot: one of nobody else's.
+/// The daemon's program under a user of its own, whose processes and threads can be limited; root's cannot.
 fn daemon_of_somebody(stage: &Stage) -> PathBuf {
     let program = PathBuf::from(env!("CARGO_BIN_EXE_pieme-daemon"));
     if !nix::unistd::geteuid().is_root() {
@@ -176,7 +176,7 @@ fn a_run_that_finds_no_thread_ends_and_frees_its_slot() {
     stage.write_task("idle", "/products", "enabled = false");
     let program = daemon_of_somebody(&stage);
     for few in 0..6 {
-        // A new one each time: threads of a run before wait for the next one.
+        // A new daemon each time: idle threads of an earlier run would be reused.
         let daemon = stage.start_program(&program, &[]);
         stage.wait_for_state("idle", "paused");
         let stream = connected(&stage, daemon);

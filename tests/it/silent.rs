@@ -1,4 +1,4 @@
-//! A PostgreSQL server that is there and says nothing: everybody who asks gives up in time, and says why.
+//! A PostgreSQL server that accepts connections but does not answer: every client times out and reports why.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::stage::{Said, Stage, children_of, in_time, signal_process};
 
 const SHOP: &str = "practice-shop";
 
-/// Accepts every connection, keeps it, and never says a word.
+/// A server that accepts every connection and never answers.
 fn mute() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
     let at = listener.local_addr().expect("a port");
@@ -25,12 +25,12 @@ fn mute() -> SocketAddr {
     at
 }
 
-/// Processes of a server that were stopped (SIGSTOP): nobody answers, and every connection stays. Dropped, they go on.
+/// A server whose processes are stopped (SIGSTOP): nothing answers, and every connection stays. Dropped, they go on.
 struct Frozen(Vec<u32>);
 
 impl Frozen {
     fn new(server: &Server) -> Frozen {
-        // First the one that starts others.
+        // First the postmaster, which starts the others.
         let mut frozen = Frozen(vec![server.postmaster()]);
         signal_process(frozen.0[0], "-STOP");
         for child in children_of(frozen.0[0]) {
@@ -44,7 +44,7 @@ impl Frozen {
 impl Drop for Frozen {
     fn drop(&mut self) {
         for pid in &self.0 {
-            // One that has ended meanwhile needs nothing.
+            // A process that has ended meanwhile is fine.
             let _ = Command::new("kill").arg("-CONT").arg(pid.to_string()).stderr(Stdio::null()).status();
         }
     }
@@ -64,7 +64,7 @@ fn a_server_that_accepts_and_says_nothing_is_given_up() {
     let at = mute();
     stage.use_store(&format!("postgres://me@{at}/rows"));
     gives_up(&stage, &["status"]);
-    // config.toml says how long that takes.
+    // The timeout can be set in config.toml.
     let config = stage.read("config.toml");
     stage.write("config.toml", &format!("{config}\n[postgres]\nconnect_timeout = \"1s\"\n"));
     for words in [&["status"][..], &["records", SHOP], &["diff", SHOP], &["search", "x"]] {
@@ -109,7 +109,7 @@ fn a_server_that_stands_still_is_given_up_and_found_again() {
     stage.wait_for("a run", || stage.pieme(&["run", SHOP]).code == 0);
 }
 
-/// Somebody reads, and the server stands still in the middle of it.
+/// The server stops in the middle of an answer to a reader.
 #[test]
 fn a_server_that_stops_in_the_middle_of_an_answer_is_given_up() {
     let folder = tempfile::tempdir().expect("a scratch folder");
@@ -125,7 +125,7 @@ fn a_server_that_stops_in_the_middle_of_an_answer_is_given_up() {
     assert_eq!(reader.tasks().expect("it is there again").len(), 0);
 }
 
-/// Looks again and again until it is so.
+/// Polls until the condition holds.
 fn until(is_so: impl Fn() -> bool) {
     let started = Instant::now();
     while !is_so() {
@@ -138,7 +138,7 @@ fn with_timeouts(schema: &Schema, timeouts: PostgresTimeouts) -> StoreAddress {
     schema.address().with_timeouts(timeouts)
 }
 
-/// The server is there, and what was asked of it takes longer than an answer may.
+/// The server is alive, and a statement takes longer than `answer_timeout`.
 #[test]
 fn work_that_takes_long_goes_on_while_the_server_is_there_and_has_a_limit_all_the_same() {
     let folder = tempfile::tempdir().expect("a scratch folder");
@@ -152,7 +152,7 @@ fn work_that_takes_long_goes_on_while_the_server_is_there_and_has_a_limit_all_th
         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND now() - query_start > '4 s'";
     let found = std::thread::scope(|threads| {
         let reading = threads.spawn(move || reader.tasks().map(|tasks| tasks.len()));
-        // So long that the server was asked several times whether it is there.
+        // Long enough for several checks whether the server is alive.
         until(|| schema.psql(waits_long) != "0" || reading.is_finished());
         assert!(!reading.is_finished(), "it was given up");
         drop(held);
@@ -168,7 +168,7 @@ fn work_that_takes_long_goes_on_while_the_server_is_there_and_has_a_limit_all_th
     let held = schema.hold("LOCK TABLE _task IN ACCESS EXCLUSIVE MODE");
     let error = reader.tasks().expect_err("longer than it may take").to_string();
     assert!(error.contains("no answer within 2s") && error.contains("[postgres]"), "{error}");
-    // What was given up is not gone on with.
+    // The abandoned statement is cancelled on the server.
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
     until(|| schema.psql(waits) == "0");
     drop(held);
@@ -187,7 +187,7 @@ fn a_daemon_that_stands_still_is_given_up_by_whoever_asks_it() {
         assert_eq!(said.code, 75, "{words:?}: {}{}", said.stdout, said.stderr);
         assert!(said.stderr.contains("the daemon does not answer"), "{words:?}: {}", said.stderr);
     }
-    // The table needs no daemon.
+    // The status table needs no daemon.
     let status = stage.pieme_in_time(&["status"]).expect("it ends");
     assert_eq!((status.code, status.stdout.contains(SHOP)), (0, true), "{}{}", status.stdout, status.stderr);
     stage.signal_daemon("-CONT");

@@ -16,8 +16,8 @@ fn sockets(daemon: u32) -> BTreeSet<PathBuf> {
     targets.filter(|to| to.to_string_lossy().starts_with("socket:")).collect()
 }
 
-/// Sockets opened since. A busy daemon may not have closed the last connection of a `pieme status` that ended before: counted as a
-/// difference of two totals, it would be missed for ever.
+/// Number of sockets opened since. A busy daemon may still hold the connection of an earlier `pieme status`; a
+/// difference of two totals would then miss a new one.
 fn opened_since(before: &BTreeSet<PathBuf>, daemon: u32) -> usize {
     sockets(daemon).difference(before).count()
 }

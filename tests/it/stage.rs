@@ -20,9 +20,9 @@ pub struct Stage {
     pub site: Site,
     folder: TempDir,
     daemon: Option<Child>,
-    /// Where the rows are, if not in a file.
+    /// The database, if it is not an SQLite file.
     schema: Option<Schema>,
-    /// What the daemon and the commands have in their environment besides.
+    /// Additional environment variables of the daemon and the commands.
     environment: Vec<(String, String)>,
     _runtime: tokio::runtime::Runtime,
 }
@@ -70,7 +70,7 @@ impl Stage {
         Stage { site, folder, daemon: None, schema: None, environment: Vec::new(), _runtime: runtime }
     }
 
-    /// The same with its rows in PostgreSQL.
+    /// As [`Stage::new`], with its rows in PostgreSQL.
     pub fn on_postgres() -> Stage {
         let mut stage = Stage::new();
         let schema = postgres::shared().schema();
@@ -80,7 +80,7 @@ impl Stage {
         stage
     }
 
-    /// The rows are kept there from the next start on.
+    /// Sets the store, from the next start on.
     pub fn use_store(&self, url: &str) {
         let config = self.read("config.toml");
         let others: String =
@@ -116,7 +116,7 @@ impl Stage {
         }
     }
 
-    /// Writes a task.toml for an address of the practice site, with what else is to stand in it.
+    /// Writes a task.toml for an address of the practice site, followed by `more` lines.
     pub fn write_task(&self, name: &str, path: &str, more: &str) {
         let text = format!(
             "url = \"{}\"\n{more}\n[fetch]\nallow_private = true\ndelay = \"0s\"\nretries = 0\n",
@@ -145,13 +145,13 @@ impl Stage {
         self.start_daemon_with(&[])
     }
 
-    /// The same, with something in its environment.
+    /// As `start_daemon`, with additional environment variables.
     pub fn start_daemon_with(&mut self, environment: &[(&str, &str)]) -> u32 {
         self.start_program(Path::new(env!("CARGO_BIN_EXE_pieme-daemon")), environment)
     }
 
     pub fn start_program(&mut self, program: &Path, environment: &[(&str, &str)]) -> u32 {
-        // One that was killed leaves its socket behind.
+        // A killed daemon leaves its socket behind.
         let _ = fs::remove_file(self.path("state/control.sock"));
         let pid = self.spawn_program(program, environment);
         self.wait_for("the daemon", || {
@@ -160,7 +160,7 @@ impl Stage {
         pid
     }
 
-    /// Starts the daemon, and waits for nothing.
+    /// Starts the daemon without waiting.
     pub fn spawn_daemon(&mut self, environment: &[(&str, &str)]) -> u32 {
         self.spawn_program(Path::new(env!("CARGO_BIN_EXE_pieme-daemon")), environment)
     }
@@ -217,7 +217,7 @@ impl Stage {
             .into()
     }
 
-    /// The same for a command that may never end; none where it had to be ended.
+    /// As `pieme`, for a command that may never end; `None` if it had to be killed.
     pub fn pieme_in_time(&self, words: &[&str]) -> Option<Said> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pieme"));
         command.arg("--config").arg(self.path("config.toml")).args(words);
@@ -244,12 +244,12 @@ impl Stage {
         self.wait_for(&format!("{task} to be {state}"), || self.state(task) == state);
     }
 
-    /// Looks again and again until it is so.
+    /// Polls until the condition holds.
     pub fn wait_for(&self, what: &str, is_so: impl FnMut() -> bool) {
         self.wait_long_for(what, PATIENCE, is_so);
     }
 
-    /// The same for what takes its time.
+    /// As `wait_for`, with a given time limit.
     pub fn wait_long_for(&self, what: &str, patience: Duration, mut is_so: impl FnMut() -> bool) {
         let started = Instant::now();
         while !is_so() {
@@ -268,7 +268,7 @@ impl Stage {
             return schema.psql(query);
         }
         let said: Said = Command::new("sqlite3")
-            // A writer that was killed leaves the mending to whoever comes first.
+            // After a killed writer the first process that opens the database recovers it.
             .args(["-cmd", ".timeout 20000"])
             .arg(self.path("state/pieme.db"))
             .arg(query)
@@ -284,7 +284,8 @@ impl Stage {
         match &self.schema {
             None => self.sql(&format!("SELECT name FROM pragma_table_info('{view}')")),
             Some(_) => self.sql(&format!(
-                "SELECT attname FROM pg_attribute WHERE attrelid = '\"{view}\"'::regclass AND attnum > 0 ORDER BY attnum"
+                "SELECT attname FROM pg_attribute WHERE attrelid = '\"{view}\"'::regclass \
+                 AND attnum > 0 ORDER BY attnum"
             )),
         }
     }
@@ -309,7 +310,7 @@ impl Drop for Stage {
     }
 }
 
-/// What a command says that may never end; none where it had to be ended. What it prints fits into a pipe.
+/// The output of a command that may never end; `None` if it had to be killed. It must fit into a pipe.
 pub fn in_time(command: &mut Command) -> Option<Said> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.expect("it starts");
@@ -334,7 +335,7 @@ pub fn children_of(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// The practice tasks run every 30 s: on a busy machine that is a run in the middle of a test.
+/// Slows down the practice tasks, which run every 30 s: on a busy machine that would be in the middle of a test.
 fn run_seldom(ready_made: &Path) {
     for entry in fs::read_dir(ready_made).expect("the ready-made folders").flatten() {
         let file = entry.path().join("task.toml");

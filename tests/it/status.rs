@@ -1,4 +1,4 @@
-//! `pieme status`: the table, one task in full, the check for monitoring, the watch.
+//! `pieme status`: the table, one task in full, `--check` and `--watch`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -19,7 +19,7 @@ fn command(stage: &Stage, words: &[&str]) -> Command {
     command
 }
 
-/// What the command prints on a terminal of its own.
+/// Output of the command on a pseudo-terminal.
 fn on_terminal(stage: &Stage, words: &str, no_color: &str) -> String {
     let line = format!("{} --config {} {words}", env!("CARGO_BIN_EXE_pieme"), stage.path("config.toml").display());
     let said: Said = Command::new("script")
@@ -74,7 +74,7 @@ fn a_run_that_is_past_its_limit_is_never_ok() {
     stage.drop_folder(SHOP);
     stage.start_daemon();
     stage.wait_for_state(SHOP, "ok");
-    // As a daemon leaves it whose task has panicked, or who was killed.
+    // The state that a killed daemon, or one whose job panicked, leaves behind.
     let begin = |minutes: i64| {
         let started_at = Utc::now() - TimeDelta::minutes(minutes);
         let task = TaskName::new(SHOP).expect("a name");
@@ -164,7 +164,7 @@ fn rows_that_wait_for_a_person_are_counted() {
     stage.write("tasks/fussy/template.json", &stage.read("ready-made/practice-shop/template.json"));
     assert_eq!(stage.pieme(&["run", "fussy"]).code, 1);
     let full = stage.pieme(&["status", "fussy"]).stdout;
-    assert!(full.lines().any(|line| line.contains("Kept aside") && line.contains("48 rows of run")), "{full}");
+    assert!(full.lines().any(|line| line.contains("Quarantined") && line.contains("48 rows of run")), "{full}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn tasks_are_picked_by_state_and_by_tag() {
     assert_eq!(names(&["--state", "never"]), ["tagged"]);
     assert_eq!(names(&["--tag", "goods"]), ["tagged"]);
     assert_eq!(names(&["--tag", "goods", "--state", "ok"]), [""; 0]);
-    assert!(stage.pieme(&["status", "--tag", "nothing"]).stdout.contains("No task is so."));
+    assert!(stage.pieme(&["status", "--tag", "nothing"]).stdout.contains("No task matches."));
     assert_eq!(stage.pieme(&["status", "--state", "fine"]).code, 2);
 }
 
@@ -195,7 +195,7 @@ fn the_check_tells_monitoring_how_the_tasks_are() {
         (said.code, said.stdout.trim_end().to_owned())
     };
     let (code, line) = check(&stage, &[]);
-    assert_eq!((code, line.starts_with("PIEME UNKNOWN - no daemon ever ran")), (3, true), "{line}");
+    assert_eq!((code, line.starts_with("PIEME UNKNOWN - no daemon has ever run")), (3, true), "{line}");
     stage.drop_folder(SHOP);
     assert_eq!(stage.pieme(&["run", SHOP]).code, 0);
     let (code, line) = check(&stage, &[]);
@@ -204,20 +204,20 @@ fn the_check_tells_monitoring_how_the_tasks_are() {
     stage.wait_for_state(SHOP, "ok");
     let (code, line) = check(&stage, &[]);
     let (text, figures) = line.split_once('|').expect("figures behind a bar");
-    assert_eq!((code, text), (0, "PIEME OK - 1 of 1 tasks ok"));
+    assert_eq!((code, text), (0, "PIEME OK - 1 of 1 task ok"));
     assert!(figures.starts_with("ok=1;;;0;1 warning=0;;;0;1 critical=0;;;0;1 paused=0;;;0;1 waiting=0;;;0;1 oldest="));
     stage.write_task("new", "/products", "");
     stage.wait_for_state("new", "needs-label");
     assert_eq!(check(&stage, &[]).0, 1, "a new task that waits for a yes");
     let (code, line) = check(&stage, &["new"]);
-    assert!(code == 1 && line.starts_with("PIEME WARNING - 1 of 1 tasks: new needs-label|"), "{line}");
+    assert!(code == 1 && line.starts_with("PIEME WARNING - 1 of 1 task: new needs-label|"), "{line}");
     stage.write_task("broken", "/products", "shedule = 3");
     stage.wait_for_state("broken", "config");
     let (code, line) = check(&stage, &[]);
     assert!(code == 2 && line.contains("2 of 3 tasks: broken config, new needs-label|ok=1;"), "{line}");
     assert_eq!(stage.pieme(&["pause", SHOP]).code, 0);
     let (code, line) = check(&stage, &[SHOP]);
-    assert!(code == 0 && line.contains("0 of 1 tasks ok, 1 paused|ok=0;") && line.contains("paused=1"), "{line}");
+    assert!(code == 0 && line.contains("0 of 1 task ok, 1 paused|ok=0;") && line.contains("paused=1"), "{line}");
     assert_eq!(check(&stage, &["nobody"]).0, 3);
     assert_eq!(check(&stage, &["--tag", "nothing"]).0, 3);
 }
@@ -298,7 +298,7 @@ fn a_watch_on_a_terminal_draws_in_place() {
     script.wait().expect("its end");
 }
 
-/// A task behind a log-in of the practice site.
+/// A task behind a login of the practice site.
 fn write_orders(stage: &Stage) {
     stage.write_task("orders", "/", "[schedule]\nevery = '6h'");
     let script = "[[step]]\nget = '/login'\n[[step]]\n\
@@ -307,7 +307,7 @@ fn write_orders(stage: &Stage) {
     stage.write("tasks/orders/robot.toml", script);
 }
 
-/// The cell NEXT of a task's line, by the place of its header.
+/// The cell in column NEXT of a task's line.
 fn next_cell(stage: &Stage, task: &str) -> String {
     let table = stage.pieme(&["status"]).stdout;
     let header = table.lines().next().unwrap_or_default();
@@ -331,7 +331,7 @@ fn a_task_that_the_schedule_leaves_alone_has_no_next_time() {
     assert_eq!((&line["next"], &line["hold"]), (&serde_json::Value::Null, &"login".into()), "{line}");
     assert_eq!(next_cell(&stage, "orders"), "held");
     let full = stage.pieme(&["status", "orders"]).stdout;
-    assert!(full.contains("held: its log-in was refused") && full.contains("pieme run orders"), "{full}");
+    assert!(full.contains("held: its login was refused") && full.contains("pieme run orders"), "{full}");
     stage.write("secrets/practice_password", &secret);
     let line = stage.status("orders");
     assert!(line["next"].is_string() && line["hold"].is_null(), "a new secret is tried: {line}");
@@ -343,7 +343,7 @@ fn a_task_that_the_schedule_leaves_alone_has_no_next_time() {
     assert_eq!(next_cell(&stage, SHOP), "paused");
     assert_eq!(stage.pieme(&["resume", SHOP]).code, 0);
     assert!(stage.status(SHOP)["next"].is_string());
-    // Switched off while no daemon looks: the store still has its next time.
+    // Disabled while no daemon runs: the database still has a next run.
     stage.signal_daemon("-TERM");
     stage.daemon_ended();
     let task = stage.read("tasks/practice-shop/task.toml");

@@ -1,4 +1,4 @@
-//! `pieme step`, `pieme log --pages`, and the drafts, as a person types them.
+//! `pieme step`, `pieme log --pages`, `curl2robot` and `har2robot`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ pub fn typed(stage: &Stage, words: &[&str], lines: &str) -> Said {
         .spawn()
         .expect("pieme starts");
     let mut stdin = child.stdin.take().expect("stdin is piped");
-    // Who quits early does not read the rest.
+    // A command that has quit does not read the rest: a broken pipe is fine.
     let _ = stdin.write_all(lines.as_bytes());
     drop(stdin);
     child.wait_with_output().expect("pieme ends").into()
@@ -35,8 +35,10 @@ fn lines(said: &Said) -> Vec<Value> {
 /// The orders of the practice shop, reached in five steps.
 fn drop_orders(stage: &Stage) {
     stage.drop_folder("practice-orders");
-    let script = "[[step]]\nget = \"URL\"\n\n[[step]]\nsubmit = { form = \"login\", fields = { user = \"demo\", password = \"${secret:practice_password}\" } }\n\n\
-                  [[step]]\nexpect = { text = \"Welcome back\", cause = \"login\" }\n\n[[step]]\nfollow = { text = \"Orders\" }\n\n[[step]]\npaginate = { max_pages = 10 }\n";
+    let script = "[[step]]\nget = \"URL\"\n\n[[step]]\nsubmit = { form = \"login\", fields = { user = \"demo\", \
+                  password = \"${secret:practice_password}\" } }\n\n\
+                  [[step]]\nexpect = { text = \"Welcome back\", cause = \"login\" }\n\n[[step]]\n\
+                  follow = { text = \"Orders\" }\n\n[[step]]\npaginate = { max_pages = 10 }\n";
     stage.write("tasks/practice-orders/robot.toml", &script.replace("URL", &stage.url("/login")));
 }
 
@@ -56,11 +58,11 @@ fn a_script_is_walked_step_by_step_and_back() {
         "fills the form “",
         "sent csrf_token=",
         "password=***",
-        "this is the beginning",
-        "no variable is set",
+        "This is the beginning.",
+        "No variable is set.",
         "── step 5 (paginate)",
-        "all 5 steps are done: 30 rows taken from 3 pages so far",
-        "bytes written to page.html",
+        "All 5 steps done: 30 rows extracted from 3 pages so far",
+        "bytes to page.html",
     ] {
         assert!(shown.contains(part), "“{part}” is not in\n{shown}");
     }
@@ -75,7 +77,7 @@ fn a_script_is_walked_step_by_step_and_back() {
 fn going_back_forgets_the_log_in() {
     let stage = Stage::new();
     drop_orders(&stage);
-    // Logged in, then back to before it: the site takes us for a stranger again.
+    // Going back to before the login restores the cookies: the site asks to log in again.
     let said = typed(&stage, &["step", "practice-orders"], "\n\nb\nb\n\nf\nq\n");
     let after = said.stdout.rsplit("── step 1 (get)").next().unwrap_or_default().to_owned();
     assert!(said.stdout.contains("Log out"), "{}", said.stdout);
@@ -105,7 +107,8 @@ fn a_step_that_fails_says_why_and_the_rest_is_not_done() {
     stage.write_task("broken", "/", "");
     stage.write(
         "tasks/broken/robot.toml",
-        "[[step]]\nget = '/login'\n[[step]]\nexpect = { text = 'no such words', cause = 'login' }\n[[step]]\nget = '/'\n",
+        "[[step]]\nget = '/login'\n[[step]]\nexpect = { text = 'no such words', cause = 'login' }\n\
+         [[step]]\nget = '/'\n",
     );
     let said = stage.pieme(&["step", "broken", "--json"]);
     assert_eq!(said.code, 77, "{}", said.stdout);
@@ -133,7 +136,8 @@ fn the_pages_of_a_failed_run_and_those_that_a_script_saved_can_be_had() {
     stage.write_task("saving", "/products", "");
     stage.write(
         "tasks/saving/robot.toml",
-        "[[step]]\nget = '/login'\n[[step]]\nsave = 'the door'\n[[step]]\nget = '/products'\n[[step]]\nextract = {}\n[[step]]\nexpect = { text = 'no such words' }\n",
+        "[[step]]\nget = '/login'\n[[step]]\nsave = 'the door'\n[[step]]\nget = '/products'\n[[step]]\nextract = {}\n\
+         [[step]]\nexpect = { text = 'no such words' }\n",
     );
     assert_eq!(stage.pieme(&["run", "saving"]).code, 1);
     let log = stage.pieme(&["log", "saving"]);
@@ -162,7 +166,8 @@ fn the_page_that_a_run_failed_on_is_kept_however_many_were_before_it() {
     stage.write_task("long", "/products", "");
     let many = (1..=25).map(|n| format!("'{n}'")).collect::<Vec<_>>().join(", ");
     let script = format!(
-        "[[step]]\n[step.for_each]\nas = 'n'\nin = [{many}]\n[[step.for_each.steps]]\nget = '/search?q=${{n}}'\n[[step]]\nget = '/bad/404'\n"
+        "[[step]]\n[step.for_each]\nas = 'n'\nin = [{many}]\n[[step.for_each.steps]]\nget = '/search?q=${{n}}'\n\
+         [[step]]\nget = '/bad/404'\n"
     );
     stage.write("tasks/long/robot.toml", &script);
     assert_eq!(stage.pieme(&["run", "long"]).code, 1);
@@ -212,7 +217,7 @@ fn a_copied_command_becomes_a_folder_that_runs_and_is_never_written_over() {
     assert_eq!(typed(&stage, &["curl2robot"], "nothing of the kind").code, 2);
 }
 
-/// What a browser would have recorded of a visit to the orders.
+/// The HAR file that a browser would record of a visit to the orders.
 fn recorded(stage: &Stage) -> Value {
     let jar = stage.path("jar");
     let fetch = |path: &str, more: &[&str]| {

@@ -1,4 +1,4 @@
-//! The database: what readers see, what survives, what is refused.
+//! The store through its public interface: what readers see, what survives a restart, and what is refused.
 
 /// The same tests on each database: `sqlite::NAME` and `postgres::NAME`.
 macro_rules! on_both {
@@ -67,7 +67,7 @@ impl Home {
     }
 }
 
-/// A database of its own, with a clock that goes on by a minute at each look.
+/// A database of its own, with a clock that advances by a minute at each look.
 struct Scene {
     home: Home,
     store: Store,
@@ -82,7 +82,7 @@ impl Scene {
         Scene { home, store, task: name("halifax-hotels"), minutes: 0 }
     }
 
-    /// The writer goes and comes again; nothing but the database stays.
+    /// Closes and reopens the writer; only the database survives.
     fn reopened(self) -> Scene {
         let Scene { home, store, task, minutes } = self;
         drop(store);
@@ -131,7 +131,7 @@ impl Scene {
         self.store.end_run(run, &verdict(outcome, rows), now).expect("an end")
     }
 
-    /// A whole run that found these names and prices.
+    /// A complete run that found these names and prices.
     fn go(&mut self, outcome: Outcome, rows: &[&[&str]]) -> RunId {
         let run = self.begin();
         self.stage(run, &["name", "price"], rows);
@@ -145,7 +145,7 @@ impl Scene {
         rows.map(|rows| rows.table.rows).unwrap_or_default().iter().map(short).collect()
     }
 
-    /// What the sqlite3 or the psql program answers, as anybody may ask.
+    /// The answer of the sqlite3 or psql program, as any user may ask it.
     fn ask(&self, sql: &str) -> String {
         match &self.home {
             Home::Sqlite(_) => sqlite3(&self.path(), sql),
@@ -153,7 +153,7 @@ impl Scene {
         }
     }
 
-    /// The minute of an instant, in the database's own words.
+    /// The minute of an instant, in the database's own format.
     fn minute_of(&self, column: &str) -> String {
         match &self.home {
             Home::Sqlite(_) => format!("strftime('%M', {column})"),
@@ -161,7 +161,7 @@ impl Scene {
         }
     }
 
-    /// The generations whose rows there are.
+    /// The generations whose rows exist.
     fn generations(&self) -> Vec<String> {
         let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let tables = match &self.home {
@@ -180,7 +180,7 @@ impl Scene {
         lines(self.ask(tables)).into_iter().flat_map(of_table).collect()
     }
 
-    /// The rows before the published ones: `name|price` of each.
+    /// The rows of the previous generation: `name|price` of each.
     fn previous(&self, column: &str) -> String {
         match &self.home {
             Home::Sqlite(_) => {

@@ -1,4 +1,4 @@
-//! Task folders: what is read, what is refused and how it is said, what survives an edit.
+//! Task folders: reading, error messages, and edits that keep a person's text.
 
 mod every;
 mod registry;
@@ -76,7 +76,7 @@ fn the_example_of_the_manual_is_a_task() {
     assert_eq!(folder.notes, [""; 0]);
     let scene = Scene::with("url = \"https://example.org/list\"\n[data]\nhistory = \"30d\"\n");
     let folder = scene.read().expect("a task");
-    assert!(folder.notes[0].starts_with("data.history without data.key: a record of which a cell changes"));
+    assert!(folder.notes[0].starts_with("data.history without data.key: a record with a changed value"));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_file_that_anyone_may_write_is_not_believed() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("our own file");
     assert_eq!(
         scene.problem(),
-        "hotels/task.toml: anyone on this machine may write here, so it is not believed\n  chmod o-w"
+        "hotels/task.toml: refused, because any user of this machine may write here\n  chmod o-w"
     );
     fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).expect("our own file");
     scene.read().expect("a group may");

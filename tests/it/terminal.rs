@@ -1,14 +1,15 @@
-//! A person at a terminal, who waits for each question before answering it.
+//! Runs `pieme` in a pseudo-terminal and answers its questions as they appear.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
 use super::stage::Stage;
 
-/// Questions, and what is typed when each is shown.
+/// Pairs of question and answer.
 pub type Answers<'a> = &'a [(&'a str, &'a str)];
 
-/// Runs `pieme WORDS` at a terminal of its own. Each answer is typed as soon as its question is shown. What was shown in all.
+/// Runs `pieme WORDS` in a terminal of its own. Each answer is typed as soon as its question is shown. Returns all
+/// output.
 pub fn typed(stage: &Stage, words: &[&str], answers: Answers<'_>) -> String {
     let (program, config) = (env!("CARGO_BIN_EXE_pieme"), stage.path("config.toml"));
     let command = format!("{program} --config {} {}", config.display(), words.join(" "));

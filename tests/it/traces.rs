@@ -1,4 +1,4 @@
-//! What a trace shows of a run, and what it must not: every line has its time, and no token stands in it.
+//! The trace of a run: every line has its time, and tokens are redacted.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::stage::Stage;
 use super::web::step_pages;
 
-/// In a hidden field, in one whose name says nothing, in the page's head, in a script, in a cookie, in a redirect.
+/// Tokens in a hidden field, in one without a telling name, in the page's head, a script, a cookie and a redirect.
 const TOKENS: [&str; 6] = [
     "Zm9ybS10b2tlbi0wMQ==7f3a9c55",
     "b41d8e02c7aa4f6f9e63d1c05a2290ff",
@@ -17,7 +17,7 @@ const TOKENS: [&str; 6] = [
     "session-5d3f0c91ab77e824",
 ];
 
-/// A shop that wants its tokens back, and notes what it was sent.
+/// A shop that requires its tokens back, and records the requests.
 struct Shop {
     port: u16,
     heard: Arc<Mutex<String>>,
@@ -156,7 +156,7 @@ fn no_token_stands_in_a_trace_wherever_it_is_read() {
     }
 }
 
-/// Milliseconds since the start of the run, of each line.
+/// The time of each line in milliseconds since the start of the run, and its text.
 fn times(run: &serde_json::Value) -> Vec<(u64, String)> {
     let lines = run["trace"].as_array().cloned().unwrap_or_default();
     let time = |line: &serde_json::Value| line["since_start_ms"].as_u64().unwrap_or_else(|| panic!("no time: {line}"));
@@ -177,7 +177,7 @@ fn every_line_of_a_trace_has_its_time_so_that_waits_can_be_seen() {
     let at = |part: &str| {
         all.iter().position(|(_, text)| text.contains(part)).unwrap_or_else(|| panic!("no {part}: {all:?}"))
     };
-    let (waits, again) = (at("waits 1s500ms"), at("tried again in"));
+    let (waits, again) = (at("waits 1s500ms"), at("; retry 1 of "));
     assert!(all[waits + 1].0 - all[waits].0 >= 1_500, "the wait is seen: {all:?}");
     assert!(all[again + 1].0 - all[again].0 >= 500, "and the one before the second try: {all:?}");
     let whole = format!("{:.3}s", all[waits + 1].0 as f64 / 1_000.0);

@@ -1,4 +1,4 @@
-//! Bad input is the normal case: each ends in a named outcome and one clear sentence, nothing lost, no panic.
+//! Bad input: each case ends with a named outcome and one clear sentence; nothing is lost, and nothing panics.
 
 use std::fs;
 
@@ -109,7 +109,8 @@ fn an_allocation_storm_is_memory() {
 fn a_missing_secret_is_config_and_says_where_to_put_it() {
     let stage = Stage::new();
     stage.write_task("bad", "/login", "");
-    let robot = "[[step]]\nget = \"/login\"\n[[step]]\nsubmit = { form = \"login\", fields = { user = \"demo\", password = \"${secret:nowhere}\" } }\n";
+    let robot = "[[step]]\nget = \"/login\"\n[[step]]\nsubmit = { form = \"login\", fields = { user = \"demo\", \
+                 password = \"${secret:nowhere}\" } }\n";
     stage.write("tasks/bad/robot.toml", robot);
     let verdict = stage.pieme(&["run", "bad", "--json"]).json();
     assert_eq!(verdict["cause"], "config", "{verdict}");
@@ -170,7 +171,7 @@ fn a_damaged_database_is_reported_and_never_made_anew() {
     assert!(stage.read("state/pieme.db").starts_with("this is not"), "it was left alone");
 }
 
-/// A sealed run can read the authorities' certificates: what it objects to is this one.
+/// A sandboxed run can read the certificate authorities, so it is this certificate that fails.
 #[test]
 fn a_certificate_that_nobody_vouches_for_is_tls() {
     use tokio_rustls::rustls::pki_types::PrivateKeyDer;
@@ -187,7 +188,7 @@ fn a_certificate_that_nobody_vouches_for_is_tls() {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let mut connection = ServerConnection::new(std::sync::Arc::clone(&config)).expect("a connection");
-            // The other side hangs up in the middle, which is what the test is about.
+            // The client aborts the handshake, as the test expects.
             let _ = connection.complete_io(&mut stream);
         }
     });

@@ -1,10 +1,10 @@
-//! Types, cuts and joins of task.toml, all the way from the page to the database and back.
+//! Types, splits and joins of task.toml, from the page to the database and back.
 
 use serde_json::json;
 
 use crate::stage::Stage;
 
-/// The task `plain`, of one line, with the first list taken as it is.
+/// The task `plain`, of one line, with the first list accepted unchanged.
 fn labelled() -> Stage {
     let stage = Stage::new();
     stage.write_task("plain", "/products", "");
@@ -45,14 +45,14 @@ fn a_typed_and_a_cut_column_are_in_the_rows_and_gone_when_they_are_undone() {
         link.starts_with("http://127.0.0.1:") && link.ends_with(record["link"].as_str().expect("a path")),
         "{link}"
     );
-    assert_eq!(rows["unread"][0]["why"], "there is no number in it", "{}", rows["unread"][0]);
+    assert_eq!(rows["unread"][0]["why"], "the text has no number", "{}", rows["unread"][0]);
     let shown = stage.pieme(&["records", "practice-shop", "--values", "--limit", "1"]).stdout;
     assert!(shown.contains(&format!("{amount:?} EUR")) && shown.contains("? none"), "{shown}");
-    assert!(shown.contains("? badge: there is no number in it: “none”"), "{shown}");
+    assert!(shown.contains("? badge: the text has no number: “none”"), "{shown}");
     let explained = stage.pieme(&["explain", "practice-shop"]).stdout;
     assert!(explained.contains("money"), "{explained}");
     let without = rows["unread"].as_array().expect("texts without a value").len();
-    let reason = format!("UNREAD badge: there is no number in it: “none” ({without} texts)");
+    let reason = format!("UNREAD badge: the text has no number: “none” ({without} texts)");
     assert!(explained.contains(&reason), "{explained}");
     let unread = &stage.pieme(&["explain", "practice-shop", "--json"]).json()["unread"];
     assert_eq!(unread[0]["texts"], without, "{unread}");

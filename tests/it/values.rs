@@ -1,4 +1,4 @@
-//! Values as they stand on real pages, and what they mean.
+//! Values of real pages, and what they mean.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn moment() -> DateTime<Utc> {
     "2026-11-16T18:30:00Z".parse().expect("a moment")
 }
 
-/// As a run reads it: what a date all in digits can only be says more than the page's language.
+/// Parses a value as a run does: an unambiguous date of digits overrides the page's language.
 fn value(kind: ColumnType, page: &str, text: &str) -> String {
     let (lang, host) = page.split_once(' ').expect("lang and host");
     let base = Url::parse(&format!("http://{host}")).expect("a host");
@@ -46,7 +46,7 @@ fn spellings_of_real_pages_have_their_values() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The columns of the corpus by the type that they are given, with those that a person might wonder about.
+/// The columns of the corpus by inferred type; a failure lists all of them.
 #[test]
 fn columns_of_the_corpus_get_the_types_that_a_reader_would_give_them() {
     let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");

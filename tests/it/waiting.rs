@@ -1,4 +1,4 @@
-//! A daemon whose store is not there yet: it says what it waits for, and goes on by itself.
+//! A daemon whose database is not available at the start: it reports what it waits for, and continues by itself.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixDatagram;
@@ -12,10 +12,10 @@ use crate::stage::{Said, Stage, in_time, is_alive, signal_process};
 
 const SHOP: &str = "practice-shop";
 
-/// Whatever systemd is to be told is told within this time.
+/// Every expected notification arrives within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What systemd would hear. It reads all the time, as systemd does: a daemon that nobody hears waits.
+/// The receiver of systemd notifications. It reads continuously, as systemd does, so that the daemon never blocks.
 struct Systemd(Receiver<String>);
 
 impl Systemd {
@@ -33,7 +33,7 @@ impl Systemd {
         Systemd(told)
     }
 
-    /// The next message that has this in it.
+    /// Waits for a message that contains these words.
     fn hear(&self, words: &str) -> String {
         let (until, mut heard) = (Instant::now() + PATIENCE, String::new());
         while let Some(left) = until.checked_duration_since(Instant::now()) {
@@ -47,7 +47,7 @@ impl Systemd {
     }
 }
 
-/// A stage whose rows are to be on a server of its own.
+/// A stage with a PostgreSQL server of its own.
 fn on_own_server() -> (tempfile::TempDir, Server, Stage, postgres::Schema) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let server = Server::own(folder.path());
@@ -74,7 +74,7 @@ fn a_daemon_that_starts_before_its_server_says_so_and_goes_on_when_the_server_is
     stage.drop_folder(SHOP);
     server.stop("fast");
     let (daemon, systemd) = spawn_heard(&mut stage);
-    let told = systemd.hear("STATUS=waiting for the store");
+    let told = systemd.hear("STATUS=waiting for the database");
     assert!(told.contains("cannot be reached") && told.contains("READY=1"), "{told}");
     systemd.hear("WATCHDOG=1");
     for words in [&["status"][..], &["records", SHOP]] {
@@ -87,13 +87,13 @@ fn a_daemon_that_starts_before_its_server_says_so_and_goes_on_when_the_server_is
     let doctor = stage.pieme(&["doctor", "--json"]).json();
     let of_daemon = doctor["findings"].as_array().and_then(|all| all.iter().find(|it| it["what"] == "daemon"));
     let sentence = of_daemon.and_then(|it| it["sentence"].as_str()).unwrap_or_default();
-    assert!(sentence.contains("waits for the store") && sentence.contains("cannot be reached"), "{doctor}");
+    assert!(sentence.contains("waits for the database") && sentence.contains("cannot be reached"), "{doctor}");
     let run = stage.pieme(&["run", SHOP]);
     assert_eq!(run.code, 75, "{}{}", run.stdout, run.stderr);
-    assert!(run.stderr.contains("waits for the store"), "{}", run.stderr);
-    // The reason is logged once, however often it is looked.
-    stage.wait_for("three looks", || count(&stage.read("log"), "the store is not there yet") >= 3);
-    assert_eq!(count(&stage.read("log"), "waiting for the store"), 1, "{}", stage.read("log"));
+    assert!(run.stderr.contains("waits for the database"), "{}", run.stderr);
+    // The reason is logged once, however often opening is retried.
+    stage.wait_for("three looks", || count(&stage.read("log"), "opening the database failed") >= 3);
+    assert_eq!(count(&stage.read("log"), "waiting for the database"), 1, "{}", stage.read("log"));
     server.start();
     stage.wait_for_state(SHOP, "ok");
     assert!(is_alive(daemon) && stage.daemon_pid() == daemon, "the same process");
@@ -108,7 +108,7 @@ fn a_daemon_that_waits_ends_at_once_when_it_is_told_to() {
     let mut stage = Stage::new();
     stage.use_store("postgres://me@127.0.0.1:1/rows");
     let (_, systemd) = spawn_heard(&mut stage);
-    systemd.hear("STATUS=waiting for the store");
+    systemd.hear("STATUS=waiting for the database");
     stage.signal_daemon("-TERM");
     assert_eq!(stage.daemon_ended(), Some(0));
     let (_, systemd) = {
@@ -116,7 +116,7 @@ fn a_daemon_that_waits_ends_at_once_when_it_is_told_to() {
         stage.use_store("postgres://me@name.invalid/rows?sslmode=disable");
         spawn_heard(&mut stage)
     };
-    systemd.hear("STATUS=waiting for the store");
+    systemd.hear("STATUS=waiting for the database");
     stage.signal_daemon("-INT");
     assert_eq!(stage.daemon_ended(), Some(0), "a name that is not known yet is waited for too");
 }
@@ -235,12 +235,12 @@ fn a_daemon_that_starts_on_a_full_disk_waits_for_room() {
     disk.shell(&format!("sqlite3 {state}/pieme.db 'PRAGMA wal_checkpoint(TRUNCATE)'"));
     disk.shell(&format!("cat /dev/zero > {state}/filler; cat /dev/zero >> {state}/filler2; true"));
     let mut second = OnDisk::start(&disk, &stage);
-    let told = systemd.hear("STATUS=waiting for the store");
+    let told = systemd.hear("STATUS=waiting for the database");
     assert!(told.contains("the disk is full"), "{told}");
     let status = pieme(&["status"]).stderr;
     assert!(status.contains("the disk is full") && status.contains("waits for it"), "{status}");
-    stage.wait_for("three looks", || count(&stage.read("log"), "the store is not there yet") >= 3);
-    assert_eq!(count(&stage.read("log"), "waiting for the store"), 1, "{}", stage.read("log"));
+    stage.wait_for("three looks", || count(&stage.read("log"), "opening the database failed") >= 3);
+    assert_eq!(count(&stage.read("log"), "waiting for the database"), 1, "{}", stage.read("log"));
     assert!(second.0.try_wait().expect("our child").is_none(), "it lives");
     disk.shell(&format!("rm {state}/filler {state}/filler2"));
     systemd.hear("READY=1");

@@ -15,24 +15,24 @@ fn failed(cause: Failure) -> Outcome {
     Outcome::Failed(cause)
 }
 
-/// What happens to a task between two looks.
+/// What happens to a task between two evaluations.
 enum Then {
     Run(Outcome),
-    /// Found again after a redesign, and taken without a person.
+    /// Repaired after a redesign, and accepted without a person.
     Taken,
-    /// The daemon was killed in the middle of a run.
+    /// The daemon was killed during a run.
     CutShort,
     Broken,
     Mended,
     /// A due run does not start.
     Late,
     Paused,
-    /// What was told goes through the database.
+    /// The notified state is stored and read again.
     Restart,
 }
 use Then::{Broken, CutShort, Late, Mended, Paused, Restart, Run, Taken};
 
-/// The alerts of a task to which all of this happens, one every minute.
+/// The notifications of a task to which all of this happens, one event every minute.
 fn told(wanted: &Alert, story: &[Then]) -> Vec<String> {
     let mut said = NotifiedState::default();
     let mut past: Vec<PastRun> = Vec::new();
@@ -54,7 +54,7 @@ fn told(wanted: &Alert, story: &[Then]) -> Vec<String> {
                 ..Verdict::failed(Failure::Internal, "")
             }),
             CutShort => run(Verdict::interrupted()),
-            Broken => standing.problem = Some("task.toml:3:1: there is no `shedule`\n  3 | shedule".to_owned()),
+            Broken => standing.problem = Some("task.toml:3:1: unknown key `shedule`\n  3 | shedule".to_owned()),
             Mended => standing.problem = None,
             Late => standing.next_due = Some(now - chrono::TimeDelta::minutes(6)),
             Paused => standing.paused = true,

@@ -1,4 +1,4 @@
-//! The service as systemd knows it: does its unit let the daemon do what the configuration asks for?
+//! Reads the systemd unit and checks that it permits what the configuration needs.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use crate::config::Config;
 use crate::model::StoreAddress;
 
 const UNIT: &str = "pieme-daemon.service";
-const PROPERTIES: &str = "LoadState,ActiveState,SubState,Result,NRestarts,NeedDaemonReload,User,ExecStart,ProtectSystem,\
-                          StateDirectory,RuntimeDirectory,ReadWritePaths,NoExecPaths,ExecPaths";
+const PROPERTIES: &str = "LoadState,ActiveState,SubState,Result,NRestarts,NeedDaemonReload,User,ExecStart,\
+                          ProtectSystem,StateDirectory,RuntimeDirectory,ReadWritePaths,NoExecPaths,ExecPaths";
 
-/// What `systemctl show` says of the unit.
+/// The unit's properties, as `systemctl show` prints them.
 pub struct SystemdUnit(HashMap<String, String>);
 
 impl SystemdUnit {
-    /// None where systemd does not run this machine, or has no such unit.
+    /// None on a machine without systemd, or without the unit.
     pub fn query() -> Option<SystemdUnit> {
         if !Path::new("/run/systemd/system").is_dir() {
             return None;
@@ -38,23 +38,25 @@ impl SystemdUnit {
         self.get("User")
     }
 
-    /// What is wrong with it, each in a sentence that says what to do.
+    /// Problems of the unit, each with what to do.
     pub fn faults(&self, config: &Config) -> Vec<String> {
         let mut faults = Vec::new();
         if self.get("NeedDaemonReload") == "yes" {
-            faults.push("the unit was changed since systemd read it: `sudo systemctl daemon-reload`".to_owned());
+            faults.push(
+                "the unit file has changed since systemd read it: type `sudo systemctl daemon-reload`".to_owned(),
+            );
         }
         if matches!(self.get("ActiveState"), "failed" | "activating") {
             let (result, restarts) = (self.get("Result"), self.get("NRestarts"));
             faults.push(format!(
-                "the service does not run ({result}, restarted {restarts} times): `journalctl -u pieme-daemon -n 20` says why"
+                "the service is not running ({result}, restarts: {restarts}): see `journalctl -u pieme-daemon -n 20`"
             ));
         }
         faults.extend(self.unwritable_paths(config).into_iter().map(|(key, path)| {
             let shown = path.display();
             format!(
-                "{key} is at {shown}, where the unit lets the daemon write nothing: write `[Service]`, \
-                 `ReadWritePaths={shown}` into `sudo systemctl edit pieme-daemon`, or keep it below /var/lib/pieme"
+                "{key} is at {shown}, where the unit does not allow the daemon to write: add `[Service]` and \
+                 `ReadWritePaths={shown}` with `sudo systemctl edit pieme-daemon`, or move it below /var/lib/pieme"
             )
         }));
         faults
@@ -72,7 +74,7 @@ impl SystemdUnit {
         !is_below("NoExecPaths") || is_below("ExecPaths")
     }
 
-    /// What the daemon has to write and cannot.
+    /// Configured paths that the daemon must write and the unit protects.
     fn unwritable_paths(&self, config: &Config) -> Vec<(&'static str, PathBuf)> {
         if self.get("ProtectSystem") != "strict" {
             return Vec::new();
@@ -108,9 +110,10 @@ mod tests {
 
     use super::*;
 
-    const SHOWN: &str = "LoadState=loaded\nActiveState=active\nProtectSystem=strict\nStateDirectory=pieme\nRuntimeDirectory=pieme\n\
-        ReadWritePaths=\nNoExecPaths=/\nExecPaths=/usr/bin/pieme /usr/lib\nUser=pieme\n\
-        ExecStart={ path=/usr/bin/pieme-daemon ; argv[]=/usr/bin/pieme-daemon --config /etc/pieme/config.toml ; ignore_errors=no }\n";
+    const SHOWN: &str = "LoadState=loaded\nActiveState=active\nProtectSystem=strict\nStateDirectory=pieme\n\
+        RuntimeDirectory=pieme\nReadWritePaths=\nNoExecPaths=/\nExecPaths=/usr/bin/pieme /usr/lib\nUser=pieme\n\
+        ExecStart={ path=/usr/bin/pieme-daemon ; argv[]=/usr/bin/pieme-daemon --config /etc/pieme/config.toml ; \
+        ignore_errors=no }\n";
 
     fn config(text: &str) -> Config {
         let folder = tempfile::tempdir().expect("a scratch folder");

@@ -1,4 +1,4 @@
-//! What each stage of learning makes of a page.
+//! Shows a page at each stage of learning, from tokens to records.
 
 use chrono::Utc;
 use chrono_tz::Tz;
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use crate::extract;
 use crate::learn;
 use crate::learn::{LearnOptions, Template};
-use crate::model::Table;
+use crate::model::{Table, counted};
 use crate::normalise::{Hints, infer};
 use crate::page::encode::{EncodedPage, TagEncoding};
 use crate::page::{Tokens, Tree};
 
 use super::{CliError, LearnStage, exit, output};
 
-/// Rows that a stage shows beside each other, and how wide.
+/// Rows that a stage shows, and the width of their cells.
 const SHOWN_ROWS: usize = 4;
 const CELL_WIDTH: usize = 24;
 
@@ -30,7 +30,7 @@ pub fn explain(stage: LearnStage, page: Tree, template: Option<Template>) -> Res
     })
 }
 
-/// A page and what the task's template, or else the first that is learned from the page, reads off it.
+/// The records of a page under the task's template, or under the best template learned from the page.
 struct PageReading {
     template: Template,
     similarity: f64,
@@ -40,7 +40,7 @@ struct PageReading {
 fn read_page(page: &Tree, template: Option<Template>) -> Result<PageReading, CliError> {
     let learned = || learn::learn(std::slice::from_ref(page), &LearnOptions::default()).into_iter().next();
     let Some(template) = template.or_else(|| learned().map(|it| it.template)) else {
-        return Err(CliError::new(exit::FAILED, "there is no list on this page"));
+        return Err(CliError::new(exit::FAILED, "no list was found on this page"));
     };
     let found = extract::extract(&template, page);
     Ok(PageReading { template, similarity: found.similarity, table: found.table })
@@ -88,14 +88,14 @@ fn rows(page: &Tree) -> (String, Value) {
     (text, json!({ "row_sets": value }))
 }
 
-/// Slots down, rows across: what the aligner put into one column.
+/// One line per slot, with its texts in the first rows.
 fn alignment(read: &PageReading) -> (String, Value) {
     let variant = &read.template.variants[0];
     let mut lines = Vec::new();
     let mut value = Vec::new();
     for (number, slot) in variant.slots.iter().enumerate() {
         let column = variant.column_of(number);
-        let presence = format!("{} of {} rows", slot.count, variant.rows);
+        let presence = format!("{} of {}", slot.count, counted(variant.rows, "row"));
         let found = column.map(|column| first_values(&read.table, column)).unwrap_or_default();
         lines.push(vec![slot.describe(number), presence, found.join(" · ")]);
         value.push(json!({ "slot": number + 1, "what": slot.describe(number), "rows": slot.count, "first": found }));

@@ -1,4 +1,4 @@
-//! The numbers of a run's verdict, beside what they were measured against.
+//! Prints the numbers behind a run's outcome, with the values they were compared with.
 
 use serde_json::{Value, json};
 
@@ -11,22 +11,23 @@ use crate::store::{Rows, Store};
 
 use super::{CliError, exit, log, open_reader, output, task_folder};
 
-/// Texts of strangers are cut on a terminal; `--json` has them whole.
+/// Texts of the site are cut on a terminal; `--json` has them whole.
 const WIDTH: usize = 2_000;
 const NAME_WIDTH: usize = 40;
 
-/// Rows whose texts without a value are looked at for their reasons.
+/// Rows that are searched for texts without a value.
 const LOOKED_AT: u64 = 1_000;
 
-/// Of the run whose id begins so, or of the last one.
+/// Explains the run whose id starts with `id`, or the last one.
 pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), CliError> {
     let folder = task_folder(config, name)?;
     let store = open_reader(config)?;
     let run = match id {
         Some(id) => log::find_run(&store, name, id)?,
-        None => store.past_verdicts(name, 1)?.pop().ok_or_else(|| {
-            CliError::new(exit::FAILED, format!("`{name}` has not run yet; `pieme run {name}` runs it"))
-        })?,
+        None => store
+            .past_verdicts(name, 1)?
+            .pop()
+            .ok_or_else(|| CliError::new(exit::FAILED, format!("`{name}` has not run yet; type `pieme run {name}`")))?,
     };
     let account = verdict::account(&store, &folder, &run)?;
     let rows = rows_of(&store, name, &run)?;
@@ -35,7 +36,7 @@ pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(St
     Ok((text(name, &run, &account, &reasons), value))
 }
 
-/// The first rows that a run has found, where they are there still.
+/// The first rows of a run, where they are still stored.
 fn rows_of(store: &Store, name: &TaskName, run: &PastRun) -> Result<Option<Rows>, CliError> {
     let published = store.published(name, LOOKED_AT, 0)?.filter(|rows| rows.run == run.run);
     Ok(match published {
@@ -70,12 +71,12 @@ fn similarity(account: &VerdictExplanation) -> String {
         return "Similarity: no page was compared with the template.\n".to_owned();
     };
     let wanted = similarity.wanted;
-    let mut text = format!("Similarity {value:.2}, and {wanted:.2} is wanted (expect.similarity)");
+    let mut text = format!("Similarity {value:.2}, required {wanted:.2} (expect.similarity)");
     if similarity.parts.is_empty() {
-        return text + ". What it was made of was not kept.\n";
+        return text + ". Its parts were not stored.\n";
     }
-    text.push_str(": the least of its parts, each laid out so that its line is the one of all.\n");
-    let mut table = output::table(&["PART", "NOW", "LINE", "SIM", "", ""]);
+    text.push_str(": the smallest of its parts. SIM is the part, scaled to the same limit.\n");
+    let mut table = output::table(&["PART", "NOW", "LIMIT", "SIM", "", ""]);
     for part in &similarity.parts {
         table.add_row([
             part.name.to_owned(),
@@ -92,16 +93,16 @@ fn similarity(account: &VerdictExplanation) -> String {
 fn rows(account: &VerdictExplanation) -> String {
     let rows = &account.rows;
     let allowed = rows.drop_allowed * 100.0;
-    let told = if rows.drop_is_told { "expect.max_row_drop" } else { "learned from them" };
+    let told = if rows.drop_is_told { "expect.max_row_drop" } else { "learned from good runs" };
     let against = match rows.usual {
-        None => format!("there is no good run to compare with; {} are wanted (expect.min_rows)", rows.min_rows),
+        None => format!("there is no good run to compare with; at least {} required (expect.min_rows)", rows.min_rows),
         Some(usual) => {
             let good: Vec<String> = rows.good.iter().map(u64::to_string).collect();
             let good = good.join(" ");
             let fewest = rows.fewest;
             format!(
-                "good runs before had {good}, newest first; {usual} is usual, less than {allowed:.0} % may be missing \
-                 ({told}): {fewest} are enough"
+                "good runs before had {good}, newest first; {usual} is usual; less than {allowed:.0} % may be missing \
+                 ({told}), so at least {fewest} required"
             )
         }
     };
@@ -112,27 +113,28 @@ fn rows(account: &VerdictExplanation) -> String {
 fn records(account: &VerdictExplanation) -> String {
     let records = &account.records;
     let Some(shared) = records.shared else {
-        return "Records: too little is known to tell how many were there before.\n".to_owned();
+        return "Records: there is not enough data to compare them with earlier runs.\n".to_owned();
     };
     let by = output::cell(&records.columns.join(", "), WIDTH);
     let before: Vec<String> = records.before.iter().map(|&it| percent(Some(it))).collect();
     let before = if before.is_empty() { "nothing yet".to_owned() } else { before.join(", ") };
     let strange = if records.is_strange {
-        "\n  STRANGE: none is known where many always were, so fewer may be missing"
+        "\n  STRANGE: no record is shared, though earlier runs shared many; the limit for missing rows is stricter"
     } else {
         ""
     };
     format!(
-        "Records, known by {by}: about {} are shared with the last good run; good runs before shared {before}, newest first{strange}\n",
+        "Records, identified by {by}: about {} are shared with the last good run; good runs before shared {before}, \
+         newest first{strange}\n",
         percent(Some(shared))
     )
 }
 
 fn columns(account: &VerdictExplanation) -> String {
     if account.columns.is_empty() {
-        return "Columns: none were counted.\n".to_owned();
+        return "Columns: no statistics.\n".to_owned();
     }
-    let mut table = output::table(&["COLUMN", "TYPE", "FILLED", "UNREAD", "BEFORE", "LINE", "KIND", "BEFORE", "", ""]);
+    let mut table = output::table(&["COLUMN", "TYPE", "FILLED", "UNREAD", "BEFORE", "LIMIT", "KIND", "BEFORE", "", ""]);
     for column in &account.columns {
         table.add_row([
             output::cell(&column.name, NAME_WIDTH),
@@ -150,7 +152,7 @@ fn columns(account: &VerdictExplanation) -> String {
     format!("{table}\n")
 }
 
-/// Why texts have no value of their column's type.
+/// The reasons why texts have no value of their column's type.
 fn unparsed(reasons: &[UnparsedReason<'_>]) -> String {
     let line = |reason: &UnparsedReason<'_>| format!("  UNREAD {}\n", output::cell(&reason.line(), WIDTH));
     reasons.iter().map(line).collect()
@@ -159,12 +161,12 @@ fn unparsed(reasons: &[UnparsedReason<'_>]) -> String {
 fn signals(account: &VerdictExplanation) -> String {
     let shown = account.signs.iter().filter(|sign| sign.now);
     let said = shown.map(|sign| {
-        let told = if sign.is_news { "which no good page did" } else { "as good pages did, so it tells nothing" };
+        let told = if sign.is_news { "unlike good pages" } else { "as good pages did, so it does not count" };
         format!("{}, {told}", sign.sign)
     });
     let said: Vec<String> = said.collect();
     if said.is_empty() {
-        "The page says nothing besides its list.".to_owned()
+        "The page shows nothing unusual besides its list.".to_owned()
     } else {
         format!("The page: {}.", said.join("; "))
     }

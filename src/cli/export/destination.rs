@@ -1,5 +1,5 @@
-//! Where an exported file goes. It is written beside its place under another name, and gets its own when it is whole: what is there
-//! before stays until then, and half a file is never seen.
+//! Destination of an export. A file is written under a temporary name beside its place and renamed when it is complete,
+//! so that a reader never sees half a file.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -10,27 +10,27 @@ use tempfile::NamedTempFile;
 
 use crate::export::ExportError;
 
-/// Written at a time.
+/// Bytes per write.
 const BUFFER: usize = 64 << 10;
 
 pub enum Destination {
     Stdout,
-    /// A file, there already or not.
+    /// A regular file; it need not exist.
     File(PathBuf),
     /// A pipe or a device, which must not be replaced by a file.
     Stream(PathBuf),
 }
 
-/// What can be written to.
+/// Where the rows are written.
 pub struct ExportSink<'t> {
     pub stream: Box<dyn Write + Send>,
-    /// Of the same file, empty so far; absent where it is none.
+    /// Path of the file behind `stream`, still empty; none for a pipe or device.
     pub path: Option<&'t Path>,
 }
 
 impl Destination {
     pub fn of(path: &Path) -> Destination {
-        // A link stays a link.
+        // Resolved, so that the rename replaces the target of a symbolic link and not the link.
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&real) {
             Ok(meta) if !meta.is_file() => Destination::Stream(real),
@@ -38,7 +38,7 @@ impl Destination {
         }
     }
 
-    /// Absent for stdout.
+    /// None for stdout.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Destination::Stdout => None,
@@ -62,14 +62,14 @@ impl Destination {
         }
     }
 
-    /// What went wrong, in a sentence.
+    /// The error as a sentence for the person.
     pub fn error_sentence(&self, error: &ExportError) -> String {
-        let Some(path) = self.path() else { return format!("the rows cannot be written: {error}") };
+        let Some(path) = self.path() else { return format!("cannot write the rows: {error}") };
         let path = path.display();
         if error.is_full_disk() {
-            return format!("the disk is full; {path} was not written, and what was there is as it was");
+            return format!("the disk is full; {path} was not changed");
         }
-        format!("{path} cannot be written: {error}")
+        format!("cannot write {path}: {error}")
     }
 }
 
@@ -77,9 +77,9 @@ fn buffered(out: impl Write + Send + 'static) -> Box<dyn Write + Send> {
     Box::new(BufWriter::with_capacity(BUFFER, out))
 }
 
-/// In the same folder, so that it can be renamed; gone by itself when it does not come to that.
+/// In the same folder, so that it can be renamed; removed on drop if it was not.
 fn temporary_file(path: &Path) -> io::Result<NamedTempFile> {
-    // As any new file: what the umask leaves.
+    // The umask applies, as for any new file.
     let anybody = Permissions::from_mode(0o666);
     tempfile::Builder::new().prefix(".pieme-export-").permissions(anybody).tempfile_in(folder_of(path))
 }

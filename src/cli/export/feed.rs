@@ -1,13 +1,13 @@
-//! What changed in tasks, as items of a feed: one a record, or one for a change whose records are not listed.
+//! Turns the changes of tasks into feed items: one per record, or one for a change whose records are not listed.
 
 use url::Url;
 
 use crate::config::Config;
 use crate::export::feed::{Head, NewsItem};
-use crate::model::TaskName;
+use crate::model::{TaskName, counted};
 use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, Store, StoreError};
 
-/// Changes of a task that are looked at; each has at least one item.
+/// Changes of a task that are read; each has at least one item.
 const CHANGES: u32 = 200;
 
 /// The newest items of all tasks together.
@@ -70,7 +70,7 @@ fn items_of(
 /// A change whose records are not listed, or not compared yet.
 fn summary_item(change: &ChangeSet, before: &str) -> NewsItem {
     let counts = change.known_counts().map_or_else(|| "changed".to_owned(), |counts| counts.to_string());
-    let rows = format!("{} rows, {} before", change.rows_after, change.rows_before);
+    let rows = format!("{}, {} before", counted(change.rows_after, "row"), change.rows_before);
     let why = change.unlisted.map(|why| why.sentence().to_owned());
     NewsItem {
         id: format!("urn:uuid:{}", change.run),
@@ -92,7 +92,7 @@ fn item(change: &ChangeSet, record: &RecordChange, before: &str) -> NewsItem {
     };
     let said = |cell: &CellChange| cell.to.text.is_some() || cell.from.text.is_some();
     NewsItem {
-        // The same in every store and for ever.
+        // Feed readers recognise an item by its id: it is the same in every database and never changes.
         id: format!("urn:uuid:{}#{}", change.run, record.key),
         title: format!("{before}{}: {}", record.what.word(), record.name),
         link: record.cells.iter().find_map(link),
@@ -101,7 +101,7 @@ fn item(change: &ChangeSet, record: &RecordChange, before: &str) -> NewsItem {
     }
 }
 
-/// The first cell that is an address of the web.
+/// The first cell that is an http or https URL.
 fn link(cell: &CellChange) -> Option<String> {
     let is_web = |text: &&str| Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
     let sides = [&cell.to, &cell.from];

@@ -1,4 +1,4 @@
-//! A column of numbers over time, for the whole task: what its values were like, run by run.
+//! Prints the statistics of a numeric column for each run.
 
 use crate::cli::{CliError, VerbResult, exit, output};
 use crate::model::TaskName;

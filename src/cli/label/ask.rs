@@ -1,4 +1,4 @@
-//! The question: which of these is your list? One key answers it.
+//! Asks which candidate is the person's list, and for the names of its columns. Most answers are a single key.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Instant;
@@ -8,6 +8,7 @@ use crate::labelling::task;
 use crate::labelling::task::{CandidateChoice, TaskProposal};
 use crate::learn::adjust::RowAdjustment;
 use crate::learn::help::Help;
+use crate::model::counted;
 use crate::tasks::TaskFolder;
 
 use super::super::{CliError, exit};
@@ -18,28 +19,29 @@ use crate::cli::output;
 
 const CELL_WIDTH: usize = 20;
 
-/// What a person wants done.
+/// The answer for a task.
 pub enum LabelAnswer {
     Chosen(CandidateChoice),
-    /// The page is empty, and rightly so.
+    /// The list is empty, and that is correct.
     Empty,
     Skipped,
-    /// What was done last is to be undone.
+    /// Undo the label of the previous task.
     Undo,
     Quit,
 }
 
-const KEYS: &str = "Enter takes it · 1-5 another · → wider · ← narrower · s skip · q quit · ? all keys";
-const ALL_KEYS: &str = "  Enter   takes the list that is shown, under these names
-  1 to 5  shows another list of the page
-  → or w  each record one element wider; ← or n narrower; r begins and ends one item later
-  t       a record of yours, by its text: the list with it is looked for
-  e       choose and name the columns, then take it
-  x       the list is rightly empty
-  u       undoes the last step here, or else the task before
-  s       skips this task; q leaves all that are left";
+const KEYS: &str = "Enter use this list · 1-5 another · → wider · ← narrower · s skip · q quit · ? all keys";
+const ALL_KEYS: &str = "  Enter   use the list that is shown, with these names
+  1 to 5  show another list of the page
+  → or w  make each row one element wider; ← or n narrower; r start and end one item later
+  t       type a text of one record and find the list that contains it
+  e       choose and name the columns, then use the list
+  x       the list is empty, and that is correct
+  u       undo the last change here, or else the label of the previous task
+  s       skip this task
+  q       quit";
 
-/// What a person wants done with what is shown.
+/// What a key does with the candidate that is shown.
 enum LabelAction {
     Take,
     Name,
@@ -55,7 +57,7 @@ enum LabelAction {
 
 pub const NO_TERMINAL: &str = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
 
-/// Is there somebody to be asked?
+/// Fails where there is no terminal to ask at.
 pub fn at_terminal() -> Result<(), CliError> {
     if io::stdin().is_terminal() {
         return Ok(());
@@ -63,32 +65,34 @@ pub fn at_terminal() -> Result<(), CliError> {
     Err(CliError::new(exit::USAGE, NO_TERMINAL))
 }
 
-/// Asks for a yes: Enter, or y; n says no.
+/// Asks yes or no: Enter or y is yes, n is no.
 pub fn confirm(question: &str) -> Result<bool, CliError> {
     loop {
         match read_key(question)? {
             KeyPress::Enter | KeyPress::Char('y' | 'Y') => return Ok(true),
             KeyPress::Char('n' | 'N') => return Ok(false),
-            KeyPress::Leave => return Err(CliError::new(exit::NEEDS_PERSON, "nothing was changed")),
+            KeyPress::Leave => {
+                return Err(CliError::new(exit::NEEDS_PERSON, "interrupted; nothing was changed"));
+            }
             KeyPress::Char(_) | KeyPress::Left | KeyPress::Right | KeyPress::Other => {}
         }
     }
 }
 
-/// Shows the last good rows beside the candidate at hand, and does what is pressed until one is taken.
+/// Shows the last good rows beside the current candidate, and handles keys until one is chosen.
 pub fn ask(config: &Config, proposal: &mut TaskProposal, folder: &TaskFolder) -> Result<LabelAnswer, CliError> {
     at_terminal()?;
     let began = Instant::now();
     keys::discard_input();
     output::say(format!("{}: {}", folder.name, output::cell(proposal.study.known.page.url.as_str(), 200)));
-    // The candidate that was touched last is what Enter takes.
+    // Starts at the candidate that was adjusted last.
     let mut at = proposal.proposal.said.finish.candidate.min(proposal.proposal.candidates.len() - 1);
     show(proposal, at);
     loop {
         let most = proposal.proposal.candidates.len();
         let key = read_key(&format!("[{} of {most}] {KEYS}\n> ", at + 1))?;
         let Some(wish) = action_for(key) else {
-            output::note("This key means nothing here; ? shows those that do.");
+            output::note("This key has no function here; press ? for all keys.");
             continue;
         };
         let spent = || Some(began.elapsed().as_secs_f64());
@@ -112,9 +116,9 @@ pub fn ask(config: &Config, proposal: &mut TaskProposal, folder: &TaskFolder) ->
                 at = number - 1;
                 show(proposal, at);
             }
-            LabelAction::Show(_) => output::note(format!("There are {most} lists to choose from.")),
+            LabelAction::Show(_) => output::note(format!("There are only {} to choose from.", counted(most, "list"))),
             LabelAction::Record => {
-                let record = prompt("Some text of the record: ")?;
+                let record = prompt("A text of the record: ")?;
                 let help = Help { records: vec![record], ..Help::default() };
                 let anew = task::propose(config, folder, &help).map(|anew| (*proposal, at) = (anew, 0));
                 show_change(anew, proposal, at);
@@ -147,7 +151,7 @@ fn action_for(key: KeyPress) -> Option<LabelAction> {
     })
 }
 
-/// Shows what there is after a change, or why there was none.
+/// Shows the candidate after a change, or why the change failed.
 fn show_change<E: std::fmt::Display>(done: Result<(), E>, proposal: &TaskProposal, at: usize) {
     match done {
         Ok(()) => show(proposal, at),
@@ -160,17 +164,17 @@ fn show(proposal: &TaskProposal, place: usize) {
     let (rows, method) = (candidate.table.rows.len(), candidate.method);
     let listed = sample(&candidate.table, &proposal.names(place));
     if let Some(limit) = candidate.limit {
-        output::say(format!("Not all of it can be read: {limit}."));
+        output::say(format!("Rows are missing: {limit}."));
     }
     let Some(good) = &proposal.study.known.good else {
-        return output::say(format!("{rows} rows on this page ({method})\n{listed}"));
+        return output::say(format!("{} on this page ({method})\n{listed}", counted(rows, "row")));
     };
-    let new = format!("{rows} rows now ({method})\n{listed}");
+    let new = format!("{} now ({method})\n{listed}", counted(rows, "row"));
     let names: Vec<Option<String>> = good.columns.iter().cloned().map(Some).collect();
-    let old = format!("{} rows before\n{}", good.rows.len(), sample(good, &names));
+    let old = format!("{} before\n{}", counted(good.rows.len(), "row"), sample(good, &names));
     output::say(side_by_side(&old, &new, output::terminal_width().unwrap_or(80)));
     if let Some(doubt) = proposal.proposal.doubt.as_ref().filter(|_| place == 0) {
-        output::say(format!("Look twice: {}.", output::cell(doubt, 200)));
+        output::say(format!("Check carefully: {}.", output::cell(doubt, 200)));
     }
 }
 
@@ -178,13 +182,15 @@ fn ask_names(proposal: &TaskProposal, pick: usize, each: bool) -> Result<Candida
     let mut names = proposal.names(pick);
     let kept: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
     let more = names.len() - kept.len();
-    let question =
-        format!("\nColumns: {}\n[Enter = yes, e = name and choose them, {more} more among them] ", kept.join(", "));
+    let question = format!(
+        "\nColumns: {}\n[Enter = use these, e = choose and name them, {more} more available] ",
+        kept.join(", ")
+    );
     if !each && !wants_to_name(&question)? {
         return Ok(CandidateChoice { pick, names, seconds: None });
     }
     let candidate = &proposal.proposal.candidates[pick];
-    output::say("Enter keeps what stands in brackets, `-` leaves the column out, `.` keeps all the rest.");
+    output::say("Enter keeps the name in brackets, `-` omits the column, `.` keeps all remaining names.");
     for (column, name) in names.iter_mut().enumerate() {
         let mut values: Vec<&str> =
             candidate.table.rows.iter().filter_map(|row| row.cells[column].as_deref()).collect();
@@ -205,7 +211,9 @@ fn wants_to_name(question: &str) -> Result<bool, CliError> {
         match read_key(question)? {
             KeyPress::Enter => return Ok(false),
             KeyPress::Char('e' | 'E') => return Ok(true),
-            KeyPress::Leave => return Err(CliError::new(exit::NEEDS_PERSON, "nothing was changed")),
+            KeyPress::Leave => {
+                return Err(CliError::new(exit::NEEDS_PERSON, "interrupted; nothing was changed"));
+            }
             KeyPress::Char(_) | KeyPress::Left | KeyPress::Right | KeyPress::Other => {}
         }
     }
@@ -215,7 +223,7 @@ fn read_key(question: &str) -> Result<KeyPress, CliError> {
     keys::read_key(question).map_err(|error| CliError::new(exit::FAILED, error.to_string()))
 }
 
-/// The line that was typed; none where nobody is there any more.
+/// Reads a line; fails at the end of input.
 fn prompt(question: &str) -> Result<String, CliError> {
     let mut stdout = io::stdout().lock();
     let mut line = String::new();
@@ -223,7 +231,7 @@ fn prompt(question: &str) -> Result<String, CliError> {
         .and_then(|()| stdout.flush())
         .and_then(|()| io::stdin().lock().read_line(&mut line));
     match read {
-        Ok(0) => Err(CliError::new(exit::NEEDS_PERSON, "nothing was changed")),
+        Ok(0) => Err(CliError::new(exit::NEEDS_PERSON, "interrupted; nothing was changed")),
         Ok(_) => Ok(line.trim().to_owned()),
         Err(error) => Err(CliError::new(exit::FAILED, error.to_string())),
     }

@@ -1,7 +1,7 @@
-//! Single keys of a terminal, without Enter behind them.
+//! Reads single key presses in the terminal's raw mode.
 //!
-//! The terminal is set for the time of one key only: whatever happens between two of them, it is as it was. Ctrl-C is a key
-//! like any other meanwhile, so that it cannot end the program before the terminal is set back.
+//! Raw mode lasts for one key only, so that nothing between two keys can leave the terminal in it. While it lasts,
+//! Ctrl-C is an ordinary key and cannot end the program before the terminal is restored.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,18 +18,18 @@ pub enum KeyPress {
     Char(char),
     Left,
     Right,
-    /// Ctrl-C, Ctrl-D, or nobody is there any more.
+    /// Ctrl-C, Ctrl-D, or the end of input.
     Leave,
-    /// One that means nothing here.
+    /// A key without a function.
     Other,
 }
 
 const ESCAPE: u8 = 0x1b;
 const CTRL_C: u8 = 0x03;
 const CTRL_D: u8 = 0x04;
-/// The rest of an arrow comes right behind its first byte; in tenths of a second.
+/// How long to wait for the rest of an escape sequence, in tenths of a second.
 const SEQUENCE_TIMEOUT: u8 = 1;
-/// No key that we know sends more.
+/// Bytes of the longest known escape sequence.
 const MAX_SEQUENCE: usize = 8;
 
 /// Shows the question and waits for a key.
@@ -38,7 +38,7 @@ pub fn read_key(question: &str) -> io::Result<KeyPress> {
     let mut stdout = io::stdout().lock();
     write!(stdout, "{question}")?;
     stdout.flush()?;
-    // Byte by byte: what comes after the key is not ours.
+    // Byte by byte: what follows the key belongs to the next reader.
     let mut terminal = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut pressed = Vec::new();
     while !is_complete(&pressed) {
@@ -55,9 +55,9 @@ pub fn read_key(question: &str) -> io::Result<KeyPress> {
     Ok(key(&pressed))
 }
 
-/// What was typed before the question was seen is no answer to it.
+/// Discards keys that were typed before the question was shown.
 pub fn discard_input() {
-    // Where this is no terminal, nothing was typed.
+    // Fails only where stdin is no terminal.
     let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
 }
 
@@ -72,7 +72,7 @@ fn is_complete(pressed: &[u8]) -> bool {
 
 fn key(pressed: &[u8]) -> KeyPress {
     match pressed {
-        // Typed before the terminal was set, Ctrl-D arrives as a zero.
+        // Ctrl-D arrives as a zero byte if it was typed before raw mode.
         [] | [0 | CTRL_C | CTRL_D] => KeyPress::Leave,
         [b'\r' | b'\n'] => KeyPress::Enter,
         [ESCAPE, b'[' | b'O', b'C'] => KeyPress::Right,
@@ -82,7 +82,7 @@ fn key(pressed: &[u8]) -> KeyPress {
     }
 }
 
-/// While it lives, keys come one by one and are not shown.
+/// Raw mode without echo; restored on drop.
 struct RawTerminal {
     before: Termios,
     now: Termios,
@@ -98,19 +98,19 @@ impl RawTerminal {
         Ok(quiet)
     }
 
-    /// A read waits for so many bytes, or for so many tenths of a second.
+    /// Sets how many bytes, or tenths of a second, a read waits for.
     fn wait(&self, bytes: u8, tenths: u8) -> io::Result<()> {
         let mut now = self.now.clone();
         now.control_chars[SpecialCharacterIndices::VMIN as usize] = bytes;
         now.control_chars[SpecialCharacterIndices::VTIME as usize] = tenths;
-        // At once: what was typed ahead is not thrown away.
+        // TCSANOW keeps what was typed ahead.
         Ok(tcsetattr(io::stdin(), SetArg::TCSANOW, &now)?)
     }
 }
 
 impl Drop for RawTerminal {
     fn drop(&mut self) {
-        // A terminal that is gone needs no setting back.
+        // Fails only where the terminal is gone.
         let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, &self.before);
     }
 }
@@ -119,7 +119,7 @@ impl Drop for RawTerminal {
 mod tests {
     use super::*;
 
-    /// Reads like a terminal would give it.
+    /// The first key and its length in bytes.
     fn first(typed: &[u8]) -> (KeyPress, usize) {
         let length = (1..=typed.len()).find(|&length| is_complete(&typed[..length])).unwrap_or(typed.len());
         (key(&typed[..length]), length)

@@ -1,4 +1,4 @@
-//! All tasks that wait for a person, worst first, one after the other.
+//! Labels all tasks that wait for a person, one after the other, worst first.
 
 use crate::config::Config;
 use crate::labelling::task;
@@ -35,7 +35,7 @@ pub fn run(config: &Config, args: &Args) -> VerbResult {
                         undo(config, &waiting[last])?;
                         at = last;
                     }
-                    None => output::note("there is nothing to undo"),
+                    None => output::note("There is nothing to undo."),
                 }
                 continue;
             }
@@ -49,7 +49,7 @@ pub fn run(config: &Config, args: &Args) -> VerbResult {
     Ok(if left == 0 { exit::DONE } else { exit::NEEDS_PERSON })
 }
 
-/// One task, to its end.
+/// Asks about one task and applies the answer.
 fn label_task(config: &Config, args: &Args, name: &TaskName) -> Result<LabelAnswer, CliError> {
     let folder = task_folder(config, name)?;
     let mut proposal = task::propose(config, &folder, &args.help.to_help(None))?;
@@ -70,6 +70,6 @@ fn undo(config: &Config, name: &TaskName) -> Result<(), CliError> {
     let folder = task_folder(config, name)?;
     resort(config, name, ReviewAction::RollBack)?;
     task::undo(&folder)?;
-    output::note(format!("{name}: undone"));
+    output::note(format!("{name}: undid the label"));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What was, and what is: two tables beside each other, or below where there is no room.
+//! Draws the old and the new table side by side, or one below the other on a narrow terminal.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -11,7 +11,7 @@ const SHOWN_COLUMNS: usize = 7;
 const CELL_WIDTH: usize = 20;
 const SEPARATOR: &str = "  │  ";
 
-/// Two blocks of lines, the left one as wide as its widest line.
+/// Joins two blocks of lines; the left block is padded to its widest line.
 pub fn side_by_side(left: &str, right: &str, width: usize) -> String {
     let widest = |text: &str| text.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
     let column = widest(left);
@@ -26,7 +26,7 @@ pub fn side_by_side(left: &str, right: &str, width: usize) -> String {
     (0..left.len().max(right.len())).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The first rows under the names that are proposed, as many columns as a terminal is wide.
+/// The first rows and columns under the proposed names.
 pub fn sample(table: &Table, names: &[Option<String>]) -> String {
     let wanted: Vec<(usize, &str)> =
         names.iter().enumerate().filter_map(|(column, name)| Some((column, name.as_deref()?))).collect();

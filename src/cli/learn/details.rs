@@ -1,4 +1,4 @@
-//! `pieme learn … --detail FILE…`: the list with the columns of its detail pages.
+//! `pieme learn … --detail FILE…`: adds the columns of detail pages to the list.
 
 use std::path::Path;
 
@@ -10,13 +10,14 @@ use crate::cli::output;
 use crate::extract::visible;
 use crate::learn::list_and_detail::{DetailPage, JoinedCandidate};
 use crate::learn::{Candidate, ListAndDetail};
+use crate::model::counted;
 
 pub(super) fn read(path: &Path) -> Result<DetailPage, CliError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(DetailPage { page: read_page(path)?, name })
 }
 
-/// The candidates with list and detail columns, and what was learned of the detail pages.
+/// The candidates with list and detail columns, and the template of the detail pages.
 pub(super) fn as_json(found: &ListAndDetail, details: &[DetailPage]) -> Value {
     let of_list = |(i, it): (usize, &JoinedCandidate)| {
         let list = &it.candidate;
@@ -51,11 +52,14 @@ pub(super) fn show_all(found: &ListAndDetail) {
         let link = first.link.map_or("no column links to them".to_owned(), |column| {
             format!("the links are in {}", first.candidate.table.columns[column])
         });
-        output::say(format!("{matched} of the {} rows of list 1 have a detail page; {link}", first.details.len()));
+        output::say(format!(
+            "{matched} of {} of list 1 have a detail page; {link}",
+            counted(first.details.len(), "row")
+        ));
     }
     match &found.pages {
         Some(pages) => {
-            output::say(format!("The {} detail pages:", pages.table.rows.len()));
+            output::say(format!("{}:", counted(pages.table.rows.len(), "detail page")));
             output::say(preview(&visible(&pages.table, &pages.template)));
         }
         None => output::say("The detail pages have no text of their own."),

@@ -1,4 +1,4 @@
-//! One manual page. The options come from clap_mangen; names, examples and notes from the command's `--help`.
+//! Renders one manual page. Options come from clap_mangen; names, examples and notes from the command's `--help`.
 
 use clap::{Arg, Command};
 use clap_mangen::Man;
@@ -6,37 +6,38 @@ use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use super::super::exit;
 
-/// Verbs that work on files which they are given, and read no configuration.
+/// Commands that work on given files and read no configuration.
 const WITHOUT_CONFIG: &[&str] =
     &["demo", "learn", "extract", "replay", "repair", "pager", "forms", "curl2robot", "har2robot", "completions"];
 
 const FILES: &[(&str, &str)] = &[
     (
         "/etc/pieme/config.toml",
-        "The configuration, unless --config, the environment variable PIEME_CONFIG or a config.toml in the current \
-         folder names another one.",
+        "The configuration, unless --config or PIEME_CONFIG names another one, or there is a config.toml in the \
+         current folder.",
     ),
     (
         "/var/lib/pieme",
-        "What the service keeps: the database, the task folders in tasks/, the lock and the control socket. `state` \
-         and `tasks` in the configuration name other places.",
+        "The state of the service: the database, the task folders in tasks/, the lock and the control socket. The \
+         settings `state` and `tasks` name other folders.",
     ),
     (
         "/run/pieme",
-        "For a socket of the dashboard (web = \"unix:/run/pieme/web.sock\"); the service owns it while it runs.",
+        "The folder for a Unix socket of the dashboard (web = \"unix:/run/pieme/web.sock\"); exists while the service \
+         runs.",
     ),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("PIEME_CONFIG", "The configuration, where --config is not given."),
-    ("PIEME_SECRET_NAME", "The secret NAME, where no file holds it."),
-    ("NO_COLOR", "Set to anything: no colours."),
+    ("PIEME_CONFIG", "The configuration, if --config is not given."),
+    ("PIEME_SECRET_NAME", "The secret NAME, if there is no file with it."),
+    ("NO_COLOR", "If set, output has no colours."),
 ];
 
 const ENVIRONMENT_OF_DAEMON: &[(&str, &str)] = &[
-    ("PIEME_CONFIG", "The configuration, where --config is not given."),
-    ("PIEME_SECRET_NAME", "The secret NAME, where neither systemd's credentials nor a file hold it."),
-    ("RUST_LOG", "How much is logged; debug shows every step of every run."),
+    ("PIEME_CONFIG", "The configuration, if --config is not given."),
+    ("PIEME_SECRET_NAME", "The secret NAME, if it is neither a systemd credential nor a file."),
+    ("RUST_LOG", "The log level; debug logs every step of every run."),
 ];
 
 /// pieme(1).
@@ -51,7 +52,7 @@ pub(super) fn of_program(pieme: &Command) -> String {
     page.finish()
 }
 
-/// The page of a verb of `parent`.
+/// The page of a subcommand of `parent`.
 pub(super) fn of_verb(verb: &Command, parent: &Command) -> String {
     let mut page = ManualPage::begin(verb, 1);
     page.verbs(verb);
@@ -87,7 +88,7 @@ pub(super) fn name_of(command: &Command) -> String {
     command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
 }
 
-/// A page under way: everything up to the section that is written next.
+/// A page in progress: all sections written so far.
 struct ManualPage {
     roff: String,
 }
@@ -96,8 +97,8 @@ impl ManualPage {
     /// Title, name, synopsis, description, options.
     fn begin(command: &Command, section: u8) -> ManualPage {
         let (name, version) = (name_of(command), env!("CARGO_PKG_VERSION"));
-        // By hand: clap_mangen writes an empty date as nothing, and what follows moves into its place. A page has no
-        // date, so that it is the same whenever it is made.
+        // By hand: clap_mangen omits an empty date, which shifts the fields after it. Without a date the page is
+        // reproducible.
         let title =
             format!(".TH \"{}\" \"{section}\" \"\" \"pieme {version}\" \"pieme manual\"\n", name.to_uppercase());
         let mut page = ManualPage { roff: format!("{}{title}", preamble()) };
@@ -118,14 +119,14 @@ impl ManualPage {
         let _ = Man::new(with_short_lists(command.clone())).render_options_section(&mut bytes);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let text = text.strip_prefix(&preamble()).unwrap_or(&text);
-        // An argument without a text is an empty line.
+        // An argument without a help text yields an empty line.
         text.lines().filter(|line| !line.is_empty()).for_each(|line| self.raw(line));
     }
 
-    /// What follows the options in `--help`: examples, notes and what is said of exit codes, which is given back.
+    /// Writes the notes and examples that follow the options in `--help`; returns its paragraphs about exit codes.
     fn help_texts(&mut self, command: &Command) -> Vec<String> {
         let mut texts = HelpTexts::of(command);
-        // A verb with verbs of its own has no examples but theirs.
+        // A command with subcommands shows their examples.
         if texts.examples.is_empty() {
             texts.examples = visible_verbs(command).flat_map(|verb| HelpTexts::of(verb).examples).collect();
         }
@@ -140,7 +141,7 @@ impl ManualPage {
         texts.exits
     }
 
-    /// The verbs of a command, a line each.
+    /// Lists the subcommands.
     fn verbs(&mut self, command: &Command) {
         if visible_verbs(command).next().is_none() {
             return;
@@ -174,7 +175,7 @@ impl ManualPage {
         self.section("SEE ALSO", line);
     }
 
-    /// Lines that are laid out stay as they are; others fill the page.
+    /// Keeps the line breaks of indented text; other text is filled.
     fn note(&mut self, text: &str) {
         if text.lines().any(|line| line.starts_with("  ")) {
             let mut roff = Roff::new();
@@ -190,7 +191,7 @@ impl ManualPage {
 
     fn paragraph(&mut self, text: &str) {
         let mut roff = Roff::new();
-        // The first paragraph of a section needs no break.
+        // The first paragraph of a section needs no .PP.
         if !self.roff.lines().next_back().is_some_and(|line| line.starts_with(".SH")) {
             roff.control("PP", []);
         }
@@ -227,7 +228,7 @@ impl ManualPage {
         self.roff.push('\n');
     }
 
-    /// In ASCII alone: a page reads the same in every locale and with every formatter.
+    /// Pure ASCII, so that the page reads the same in every locale and with every formatter.
     fn finish(self) -> String {
         let mut text = String::with_capacity(self.roff.len());
         for c in self.roff.chars() {
@@ -240,16 +241,16 @@ impl ManualPage {
     }
 }
 
-/// What roff's writer begins every text with; a page needs it once.
+/// The preamble that Roff::render writes each time; a page needs it once.
 fn preamble() -> String {
     Roff::new().render()
 }
 
-/// Words that an option can be are named in its text: a list of bullets is half a page.
+/// Names the possible values in the help text instead of a bullet list, which would take half a page.
 fn with_short_lists(command: Command) -> Command {
     command.mut_args(|arg| {
         let values = arg.get_possible_values();
-        // A flag can be true or false, and a value with a text of its own keeps its line.
+        // Flags have the values true and false; values with a help text of their own keep their lines.
         if values.is_empty() || !arg.get_action().takes_values() || values.iter().any(|it| it.get_help().is_some()) {
             return arg;
         }
@@ -260,7 +261,7 @@ fn with_short_lists(command: Command) -> Command {
     })
 }
 
-/// `pieme log [--last N] [--json] TASK`, with the names of values, which clap_mangen leaves out.
+/// `pieme log [--last N] [--json] TASK`, with the value names that clap_mangen omits.
 fn synopsis(command: &Command) -> Vec<Inline> {
     let mut line = vec![bold(command.get_bin_name().unwrap_or_else(|| command.get_name()))];
     let is_shown = |arg: &&Arg| !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str());
@@ -308,9 +309,9 @@ fn in_brackets(words: Vec<Inline>, optional: bool) -> Vec<Inline> {
     [roman(open)].into_iter().chain(words).chain([roman(close)]).collect()
 }
 
-/// What stands below the options in `--help`, by kind.
+/// The text below the options in `--help`, by kind.
 struct HelpTexts {
-    /// A command, and what it is for.
+    /// A command and its explanation.
     examples: Vec<(String, String)>,
     notes: Vec<String>,
     exits: Vec<String>,
@@ -333,7 +334,7 @@ impl HelpTexts {
     }
 }
 
-/// A line of examples: what is typed, then after ` #` or some spaces what it does.
+/// Splits an example into the command and, after ` #` or several spaces, its explanation.
 fn example(line: &str) -> (String, String) {
     let line = line.trim();
     let comment = line.split_once(" # ").or_else(|| line.split_once("   ")).or_else(|| line.split_once("  "));

@@ -1,8 +1,8 @@
-//! `--check`: one line and an exit code, as monitoring plug-ins give them.
+//! `--check`: one line and an exit code in the format of monitoring plug-ins.
 
 use crate::config::Config;
 use crate::judge::Severity;
-use crate::model::State;
+use crate::model::{State, counted};
 use crate::show::StatusLine;
 
 use super::{Args, CliError, StatusReport, output, read_status};
@@ -12,26 +12,26 @@ const WARNING: u8 = 1;
 const CRITICAL: u8 = 2;
 const UNKNOWN: u8 = 3;
 
-/// Tasks that the line names; the rest is a number.
+/// Tasks that the line names; the rest are counted.
 const NAMED: usize = 10;
 
 pub fn check(config: &Config, args: &Args) -> Result<u8, CliError> {
     let look = read_status(config, args)?;
     if !look.is_known {
-        return Ok(unknown(&format!("no daemon ever ran: there is no store {}", config.store)));
+        return Ok(unknown(&format!("no daemon has ever run: there is no database {}", config.store)));
     }
     let (word, code, text) = line(&look);
     output::say(format!("PIEME {word} - {text}"));
     Ok(code)
 }
 
-/// Whatever keeps the tasks from being looked at is unknown, never good news.
+/// Any error is UNKNOWN, never OK.
 pub fn exit_code(done: Result<u8, CliError>) -> u8 {
     done.unwrap_or_else(|complaint| unknown(&complaint.sentence))
 }
 
 fn unknown(sentence: &str) -> u8 {
-    // A bar would begin the figures; one line is what is read.
+    // `|` would start the performance data, and plug-ins print one line.
     let sentence = sentence.lines().next().unwrap_or_default().replace('|', "/");
     output::say(format!("PIEME UNKNOWN - {}", output::cell(&sentence, 500)));
     UNKNOWN
@@ -52,7 +52,7 @@ fn line(look: &StatusReport) -> (&'static str, u8, String) {
     let down = match (look.daemon_runs, &look.waits_for) {
         (false, _) => "the daemon is not running, nothing is fetched; ".to_owned(),
         (true, Some(reason)) => {
-            format!("the daemon waits for the store, nothing is fetched ({}); ", reason.replace('|', "/"))
+            format!("the daemon waits for the database, nothing is fetched ({}); ", reason.replace('|', "/"))
         }
         (true, None) => String::new(),
     };
@@ -69,19 +69,20 @@ fn in_words(lines: &[StatusLine]) -> String {
             (count > 0).then(|| format!(", {count} {state}"))
         });
         let good = lines.iter().filter(|line| is_good(line.state)).count();
-        return format!("{good} of {all} tasks ok{}", waits.collect::<String>());
+        return format!("{good} of {} ok{}", counted(all, "task"), waits.collect::<String>());
     }
     let named: Vec<String> = off.iter().take(NAMED).map(|line| format!("{} {}", line.task, line.state)).collect();
     let more = off.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{} of {all} tasks: {}{more}", off.len(), named.join(", "))
+    format!("{} of {}: {}{more}", off.len(), counted(all, "task"), named.join(", "))
 }
 
 fn is_good(state: State) -> bool {
     matches!(state, State::Ok | State::Changed | State::Running)
 }
 
-/// Every task counts once: `ok`, `warning`, `critical`, `paused` or `waiting`. `oldest` is the age of the oldest good data.
+/// Every task counts once: `ok`, `warning`, `critical`, `paused` or `waiting`. `oldest` is the age of the oldest good
+/// data.
 fn performance_data(lines: &[StatusLine]) -> String {
     let count = |which: &dyn Fn(&StatusLine) -> bool| lines.iter().filter(|line| which(line)).count();
     let is_waiting = |line: &StatusLine| matches!(line.state, State::Queued | State::Never);

@@ -1,17 +1,18 @@
-//! One task in full.
+//! Shows one task in full.
 
 use chrono::{DateTime, Utc};
 
 use crate::config::Config;
+use crate::daemon::progress::Progress;
 use crate::judge;
-use crate::model::{PastRun, RunId};
+use crate::model::{PastRun, RunId, counted};
 use crate::show::StatusLine;
 use crate::show::times::{ago, ahead, short};
 use crate::store::Store;
 
 use super::{CliError, output, table};
 
-/// Runs that are looked through for how long the state has lasted: all that are kept by default.
+/// Runs that are searched for the start of the current state: all that are kept by default.
 const LOOKED_THROUGH: u32 = 1_000;
 
 pub fn text(config: &Config, line: &StatusLine, styled: bool) -> Result<String, CliError> {
@@ -30,9 +31,10 @@ pub fn text(config: &Config, line: &StatusLine, styled: bool) -> Result<String, 
     fact("Published", Some(published(line, now)));
     fact("Last run", line.last_run.as_ref().map(|run| last_run(run, now)));
     fact("", line.last_run.as_ref().map(|run| output::cell(&run.verdict.sentence, 2_000)));
-    fact("Kept aside", waiting.map(|(run, rows)| format!("{rows} rows of run {run}, not published")));
+    fact("Quarantined", waiting.map(|(run, rows)| format!("{} of run {run}, not published", counted(rows, "row"))));
     fact("Fails", (line.fails > 0).then(|| format!("{} in a row", line.fails)));
-    fact("Now", line.progress.as_ref().map(|it| format!("{} pages, {} rows", it.pages, it.rows)));
+    let done = |it: &Progress| format!("{}, {}", counted(it.pages, "page"), counted(it.rows, "row"));
+    fact("Now", line.progress.as_ref().map(done));
     fact("Stuck", line.stuck.clone());
     fact("Next run", Some(next(line, now)));
     fact("Numbers", line.last_run.is_some().then(|| format!("pieme explain {}", line.task)));
@@ -51,7 +53,7 @@ pub fn text(config: &Config, line: &StatusLine, styled: bool) -> Result<String, 
     Ok(format!("{shown}{problem}"))
 }
 
-/// The newest rows that wait for a person: runs after the last good one that were quarantined.
+/// The newest quarantined rows after the last good run.
 fn quarantined_rows(store: &Store, past: &[PastRun]) -> Result<Option<(RunId, u64)>, CliError> {
     for run in past.iter().take_while(|run| !run.verdict.outcome.is_published()) {
         if let Some(rows) = store.quarantined_rows(run.run, 0, 0)? {
@@ -63,8 +65,8 @@ fn quarantined_rows(store: &Store, past: &[PastRun]) -> Result<Option<(RunId, u6
 
 fn published(line: &StatusLine, now: DateTime<Utc>) -> String {
     match (line.rows, line.last_ok) {
-        (Some(rows), Some(at)) => format!("{rows} rows, last good {}", moment(at, now)),
-        (Some(rows), None) => format!("{rows} rows"),
+        (Some(rows), Some(at)) => format!("{}, last good run {}", counted(rows, "row"), moment(at, now)),
+        (Some(rows), None) => counted(rows, "row"),
         (None, _) => "nothing yet".to_owned(),
     }
 }
@@ -73,10 +75,10 @@ fn last_run(run: &PastRun, now: DateTime<Utc>) -> String {
     let verdict = &run.verdict;
     let similarity = verdict.similarity.map(|it| format!(", similarity {it:.2}")).unwrap_or_default();
     format!(
-        "{}, {} rows of {} pages{similarity}, {} and took {} (run {})",
+        "{}, {} of {}{similarity}, {}, took {} (run {})",
         format_args!("{} ({})", verdict.outcome.word(), verdict.outcome.cause()),
-        verdict.rows,
-        verdict.pages,
+        counted(verdict.rows, "row"),
+        counted(verdict.pages, "page"),
         ago(now - run.ended_at),
         short(run.ended_at - run.started_at),
         run.run
@@ -87,7 +89,7 @@ fn next(line: &StatusLine, now: DateTime<Utc>) -> String {
     match (line.hold, line.next) {
         (Some(hold), _) => hold.sentence(&line.task),
         (None, Some(at)) => format!("{} ({})", ahead(at - now), at.format("%Y-%m-%d %H:%M:%S UTC")),
-        (None, None) => "none is planned".to_owned(),
+        (None, None) => "not scheduled".to_owned(),
     }
 }
 

@@ -1,11 +1,11 @@
-//! The status table, in colours where they are wanted.
+//! Draws the status table, with colours if wanted.
 
 use chrono::{DateTime, Utc};
 use comfy_table::{Attribute, Cell, Color};
 
 use crate::daemon::progress::Progress;
 use crate::judge::Severity;
-use crate::model::State;
+use crate::model::{State, counted};
 use crate::show::StatusLine;
 use crate::show::times::{ago, ahead, short};
 
@@ -53,13 +53,13 @@ fn cells(line: &StatusLine, now: DateTime<Utc>) -> [Cell; 11] {
     ]
 }
 
-/// When it runs next, or why it does not.
+/// The next scheduled run, or why there is none.
 fn next(line: &StatusLine, now: DateTime<Utc>) -> String {
     let planned = || line.next.map_or("–".to_owned(), |at| ahead(at - now));
     line.hold.map_or_else(planned, |hold| hold.word().to_owned())
 }
 
-/// Red needs a person now, yellow soon; green is good; what waits is grey.
+/// Red needs a person now, yellow soon; green is good, grey waits.
 pub fn state(line: &StatusLine) -> Cell {
     let cell = Cell::new(line.state);
     match (line.severity, line.state) {
@@ -73,5 +73,6 @@ pub fn state(line: &StatusLine) -> Cell {
 
 /// `now: 3 pages, 60 rows, 12s`
 fn progress_text(going: &Progress, now: DateTime<Utc>) -> String {
-    format!("now: {} pages, {} rows, {}", going.pages, going.rows, short(now - going.started_at))
+    let (pages, rows) = (counted(going.pages, "page"), counted(going.rows, "row"));
+    format!("now: {pages}, {rows}, {}", short(now - going.started_at))
 }

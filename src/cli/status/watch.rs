@@ -1,4 +1,4 @@
-//! `--watch`: the same again and again, in place on a terminal, one after the other elsewhere.
+//! `--watch`: repeats the output, in place on a terminal, appended elsewhere.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -10,17 +10,18 @@ use tokio::sync::oneshot;
 use unicode_width::UnicodeWidthStr;
 
 use crate::config::Config;
+use crate::model::counted;
 
 use super::{Args, CliError, VerbResult, exit, output, show};
 
-/// To the upper left corner, and what is left of the screen behind the text is cleared.
+/// Moves the cursor to the upper left corner; clears the screen behind the text.
 const HOME: &str = "\u{1b}[H";
 const CLEAR: &str = "\u{1b}[J";
-/// The rest of a line, where a longer one stood.
+/// Clears the rest of a line.
 const CLEAR_LINE: &str = "\u{1b}[K";
 
 pub fn watch(config: &Config, args: &Args, seconds: u32) -> VerbResult {
-    let failed = |error: io::Error| CliError::new(exit::FAILED, format!("the table cannot be watched: {error}"));
+    let failed = |error: io::Error| CliError::new(exit::FAILED, format!("cannot watch the table: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         let (mut interrupt, mut terminate) =
@@ -42,13 +43,13 @@ pub fn watch(config: &Config, args: &Args, seconds: u32) -> VerbResult {
     })
 }
 
-/// Speaks up when whoever read what we print has left; with a file nobody ever does. A write would tell as well, but only
-/// at the next time.
+/// Completes when the reader of stdout closes the pipe; never for a file. A failing write would show it too, but only
+/// at the next round.
 fn reader_closed() -> oneshot::Receiver<()> {
     let (tell, told) = oneshot::channel();
     std::thread::spawn(move || {
         let stdout = io::stdout();
-        // Nothing is waited for, so that only an error or the other end's leaving comes.
+        // No events are requested, so that poll returns only for an error or a hang-up.
         let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
         while matches!(poll(&mut watched, None), Ok(0) | Err(Errno::INTR)) {}
         // The program may be ending already.
@@ -63,14 +64,14 @@ fn draw(text: &str, as_json: bool) {
         Some(size) if !as_json => {
             let fitting = fitting(text, size.ws_col.into(), size.ws_row.into());
             let lines = fitting.replace('\n', &format!("{CLEAR_LINE}\n"));
-            // The first screen is cleared whole, and a longer one of before behind this one.
+            // Clears what is left of a longer previous screen.
             output::say(format!("{HOME}{lines}{CLEAR_LINE}\n{CLEAR}"));
         }
         _ => output::say(format!("{text}{}", if as_json { "" } else { "\n" })),
     }
 }
 
-/// The beginning that a screen has room for, with a line to spare: worst first, so the end is what can be missed.
+/// The first lines that fit the screen, with one to spare. The table is sorted worst first, so the end can be cut.
 fn fitting(text: &str, width: usize, height: usize) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut room = height.saturating_sub(3);
@@ -84,11 +85,11 @@ fn fitting(text: &str, width: usize, height: usize) -> String {
         shown += 1;
     }
     let left = lines.len() - shown;
-    let more = if left > 0 { format!("\n… {left} more lines") } else { String::new() };
+    let more = if left > 0 { format!("\n… {}", counted(left, "more line")) } else { String::new() };
     lines[..shown].join("\n") + &more
 }
 
-/// Without the escape sequences of our own colours.
+/// Width without the escape sequences of colours.
 fn visible_width(line: &str) -> usize {
     let mut parts = line.split("\u{1b}[");
     let first = parts.next().unwrap_or_default().width();
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_counted() {
         assert_eq!(fitting("a\nb\nc", 80, 24), "a\nb\nc");
-        assert_eq!(fitting("a\nb\nc", 80, 5), "a\nb\n… 1 more lines");
+        assert_eq!(fitting("a\nb\nc", 80, 5), "a\nb\n… 1 more line");
         assert_eq!(fitting("aaaa\nb\nc", 2, 5), "aaaa\n… 2 more lines", "a long line takes two of the screen");
     }
 

@@ -1,12 +1,13 @@
-//! What the person says between two steps, a line at a time: at a terminal or through a pipe.
+//! Reads and executes the commands between two steps, one per line, from a terminal or a pipe.
 
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use super::{TerminalWalk, show};
 use crate::cli::{CliError, exit, output};
+use crate::model::counted;
 
-/// Listens until the person has enough.
+/// Executes commands until `q` or the end of input.
 pub fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
     show::next(walk);
     loop {
@@ -15,7 +16,7 @@ pub fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
         match word {
             "" | "n" => {
                 if walk.stepper.steps_done() == walk.stepper.steps().len() {
-                    output::say("there is no step left; b goes back, q quits");
+                    output::say("There is no step left: b goes back, q quits.");
                     continue;
                 }
                 walk.step();
@@ -30,7 +31,7 @@ pub fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
                     show::page(walk);
                     show::next(walk);
                 } else {
-                    output::say("this is the beginning");
+                    output::say("This is the beginning.");
                 }
             }
             "p" => show::text(walk),
@@ -39,7 +40,7 @@ pub fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
             "v" => show::variables(walk),
             "w" => output::say(write(walk, rest)),
             "q" => return Ok(()),
-            _ => output::say("Enter, b, r, p, l, f, v, w FILE or q, please"),
+            _ => output::say("Unknown command: type Enter, b, r, p, l, f, v, w FILE or q."),
         }
     }
 }
@@ -56,15 +57,15 @@ fn ask() -> Result<Option<String>, CliError> {
     }
 }
 
-/// Writes the page as it came, secrets blanked; never over a file that is there.
+/// Writes the page with secrets removed; never overwrites a file.
 fn write(walk: &TerminalWalk<'_>, file: &str) -> String {
     if file.is_empty() {
-        return "say where: w page.html".to_owned();
+        return "Give a file: w page.html".to_owned();
     }
-    let Some(page) = walk.stepper.page() else { return "no page yet".to_owned() };
+    let Some(page) = walk.stepper.page() else { return "No page yet.".to_owned() };
     let written = std::fs::File::create_new(Path::new(file)).and_then(|mut file| file.write_all(&page.body));
     match written {
-        Ok(()) => format!("{} bytes written to {file}", page.body.len()),
-        Err(error) => format!("{file} cannot be written: {error}"),
+        Ok(()) => format!("Wrote {} to {file}", counted(page.body.len(), "byte")),
+        Err(error) => format!("Cannot write {file}: {error}"),
     }
 }

@@ -1,10 +1,10 @@
-//! What is shown of a step and of the page it leads to.
+//! Prints a step and the page it leads to.
 
 use url::Url;
 
 use super::TerminalWalk;
 use crate::cli::output;
-use crate::model::TaskName;
+use crate::model::{TaskName, counted};
 use crate::page::Tree;
 use crate::page::tree::collapse;
 use crate::robot::{form, link};
@@ -12,16 +12,17 @@ use crate::show::trace;
 use crate::stepwise::{diagnostic_headers, title};
 
 const LINE: usize = 200;
-/// Columns of the terminal for the beginning of a page's text.
+/// Width of the excerpt of a page's text.
 const EXCERPT: usize = 400;
 const LISTED: usize = 200;
 
 pub fn head(walk: &TerminalWalk<'_>, name: &TaskName) {
     let all = walk.stepper.steps().len();
     let from = if walk.stepper.is_implied(0) { "without a robot.toml" } else { "of robot.toml" };
-    output::say(format!("{name}: {all} steps {from}"));
+    output::say(format!("{name}: {} {from}", counted(all, "step")));
     output::say(
-        "Enter = next, b = back, r = run the rest, p = page, l = links, f = forms, v = variables, w FILE = write the page, q = quit",
+        "Enter = next, b = back, r = run the rest, p = page, l = links, f = forms, v = variables, w FILE = write page, \
+         q = quit",
     );
 }
 
@@ -29,7 +30,7 @@ pub fn head(walk: &TerminalWalk<'_>, name: &TaskName) {
 pub fn next(walk: &TerminalWalk<'_>) {
     let (at, all) = (walk.stepper.steps_done(), walk.stepper.steps().len());
     if at == all {
-        output::say(format!("\nall {all} steps are done: {}", rows_so_far(walk)));
+        output::say(format!("\nAll {} done: {}", counted(all, "step"), rows_so_far(walk)));
         return;
     }
     output::say(format!("\n── step {} of {all}", at + 1));
@@ -46,10 +47,10 @@ pub fn step(walk: &TerminalWalk<'_>, index: usize) {
         output::say(format!("  {since:>9} {}", output::cell(&format!("{inner}{}", line.text), LINE)));
     }
     drop(watch);
-    // What was set for the first time stands in the trace.
+    // A variable that is set for the first time is in the trace.
     for (name, before, after) in walk.changes() {
         if let Some(before) = before {
-            output::say(format!("  {name} was {}, is {}", output::cell(&before, 60), output::cell(&after, 60)));
+            output::say(format!("  {name} was {}, is now {}", output::cell(&before, 60), output::cell(&after, 60)));
         }
     }
     page(walk);
@@ -58,14 +59,14 @@ pub fn step(walk: &TerminalWalk<'_>, index: usize) {
     }
 }
 
-/// Where the robot stands.
+/// The current page.
 pub fn page(walk: &TerminalWalk<'_>) {
     let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else {
-        return output::say("  no page yet");
+        return output::say("  No page yet.");
     };
     let meta = &page.meta;
     output::say(format!("  page    {}", output::cell(meta.url.as_str(), LINE)));
-    output::say(format!("  answer  {}, {} bytes, {} ms", meta.status, page.body.len(), meta.elapsed_ms));
+    output::say(format!("  answer  {}, {}, {} ms", meta.status, counted(page.body.len(), "byte"), meta.elapsed_ms));
     for (name, value) in diagnostic_headers(&page) {
         output::say(format!("          {name}: {}", output::cell(value, 120)));
     }
@@ -76,7 +77,7 @@ pub fn page(walk: &TerminalWalk<'_>) {
 
 /// The page's text, broken into lines.
 pub fn text(walk: &TerminalWalk<'_>) {
-    let Some(tree) = walk.stepper.tree() else { return output::say("no page yet") };
+    let Some(tree) = walk.stepper.tree() else { return output::say("No page yet.") };
     let mut line = String::new();
     for word in walk.stepper.redact(&tree.text(tree.root())).split(' ') {
         if line.chars().count() + word.chars().count() > 110 {
@@ -90,7 +91,7 @@ pub fn text(walk: &TerminalWalk<'_>) {
 
 pub fn links(walk: &TerminalWalk<'_>) {
     let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else {
-        return output::say("no page yet");
+        return output::say("No page yet.");
     };
     let base = link::base(tree, &page.meta.url);
     let all: Vec<_> = tree.elements("a").filter(|&node| link::is_link(tree, node)).collect();
@@ -101,14 +102,14 @@ pub fn links(walk: &TerminalWalk<'_>) {
         output::say(format!("  {}  {}", output::cell(&text, 60), output::cell(&target, LINE)));
     }
     output::say(format!(
-        "{} links{}",
-        all.len(),
+        "{}{}",
+        counted(all.len(), "link"),
         if all.len() > LISTED { format!(", the first {LISTED} shown") } else { String::new() }
     ));
 }
 
 pub fn forms(walk: &TerminalWalk<'_>) {
-    let Some(tree) = walk.stepper.tree() else { return output::say("no page yet") };
+    let Some(tree) = walk.stepper.tree() else { return output::say("No page yet.") };
     let all = form::find_all(tree);
     for it in &all {
         let method = if it.post { "post" } else { "get" };
@@ -129,13 +130,13 @@ pub fn forms(walk: &TerminalWalk<'_>) {
             output::say(format!("    [{}]", output::cell(&button.text, 60)));
         }
     }
-    output::say(format!("{} forms", all.len()));
+    output::say(counted(all.len(), "form"));
 }
 
 pub fn variables(walk: &TerminalWalk<'_>) {
     let all = walk.stepper.variables();
     if all.is_empty() {
-        output::say("no variable is set");
+        output::say("No variable is set.");
     }
     for (name, value) in all {
         output::say(format!("  {name} = {}", output::cell(&value, LINE)));
@@ -146,15 +147,16 @@ fn rows_here(walk: &TerminalWalk<'_>, tree: &Tree) -> String {
     let watch = walk.progress.borrow();
     match watch.match_page(tree) {
         Some((rows, similarity)) => {
-            format!("{rows} on this page by the template (similarity {similarity:.2}); {}", rows_so_far(walk))
+            format!("{rows} on this page with the template (similarity {similarity:.2}); {}", rows_so_far(walk))
         }
         None if watch.has_template() => "none".to_owned(),
-        None => "there is no template yet; one is learned where the first rows are taken".to_owned(),
+        None => "there is no template yet; the first extraction learns one".to_owned(),
     }
 }
 
 fn rows_so_far(walk: &TerminalWalk<'_>) -> String {
     let watch = walk.progress.borrow();
-    let details = if watch.details > 0 { format!(", {} detail pages", watch.details) } else { String::new() };
-    format!("{} rows taken from {} pages so far{details}", watch.rows, watch.pages)
+    let details =
+        if watch.details > 0 { format!(", {}", counted(watch.details, "detail page")) } else { String::new() };
+    format!("{} extracted from {} so far{details}", counted(watch.rows, "row"), counted(watch.pages, "page"))
 }

@@ -1,4 +1,4 @@
-//! Two tables of the same page: which rows are missing, which are new, and which cells have changed.
+//! Compares two tables of the same page: missing rows, new rows and changed cells.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::model::{Row, Table};
 
-/// A value that so many rows share does not tell them apart.
+/// A value that more rows share does not identify a row.
 const MAX_SHARED_BY: usize = 16;
 
-/// What makes the second table different from the first. Empty where they say the same.
+/// Differences of the second table from the first; all empty where they agree.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct TableDifference {
     pub columns_missing: Vec<String>,
@@ -22,10 +22,10 @@ pub struct TableDifference {
     pub changed: Vec<ChangedRow>,
 }
 
-/// A row that both have, with its cells that differ.
+/// A row of both tables with the cells that differ.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct ChangedRow {
-    /// Its place in the second table, counted from 1.
+    /// Position in the second table, counted from 1.
     pub row: usize,
     pub cells: Vec<ChangedCell>,
 }
@@ -43,7 +43,7 @@ impl TableDifference {
     }
 }
 
-/// Rows are the same by their cells under the columns that both have; the order of rows and columns does not matter.
+/// Compares rows by the columns that both tables have; the order of rows and columns does not matter.
 pub fn compare(first: &Table, second: &Table) -> TableDifference {
     let lacking = |one: &Table, other: &Table| -> Vec<String> {
         one.columns.iter().filter(|name| !other.columns.contains(name)).cloned().collect()
@@ -67,7 +67,7 @@ pub fn compare(first: &Table, second: &Table) -> TableDifference {
     }
 }
 
-/// A row without any value is no record.
+/// Rows with at least one value.
 fn filled_rows(table: &Table) -> impl Iterator<Item = &Row> {
     table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some))
 }
@@ -81,7 +81,7 @@ fn filled<'t>(table: &'t Table, columns: &[&String]) -> Vec<RowCells<'t>> {
     filled_rows(table).map(cells).collect()
 }
 
-/// The rows of each that the other does not have, each as often as it has one too many.
+/// Rows without an equal row in the other table (multiset difference, both ways).
 fn unmatched(old: &[RowCells<'_>], new: &[RowCells<'_>]) -> (Vec<usize>, Vec<usize>) {
     let mut waiting: HashMap<&RowCells<'_>, Vec<usize>> = HashMap::new();
     for (place, cells) in old.iter().enumerate().rev() {
@@ -98,7 +98,7 @@ fn unmatched(old: &[RowCells<'_>], new: &[RowCells<'_>]) -> (Vec<usize>, Vec<usi
     (old_left, new_left)
 }
 
-/// Pairs of rows that share at least half of the older one's values, the most alike first.
+/// Greedy matching of rows that share at least half of the old row's values, best pairs first.
 fn most_alike(
     old: &[RowCells<'_>],
     old_left: &[usize],

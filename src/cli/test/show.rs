@@ -1,10 +1,11 @@
-//! A task's samples, as a person reads them.
+//! Prints the results of a task's samples.
 
 use serde_json::Value;
 
 use super::compare::{ChangedRow, TableDifference};
 use super::output;
 use super::{SampleReport, TaskTestReport};
+use crate::model::counted;
 
 /// Differences of one kind that are shown without `--all`.
 const FIRST: usize = 3;
@@ -14,7 +15,7 @@ const LINE_WIDTH: usize = 160;
 pub fn text(tested: &TaskTestReport, all: bool) -> String {
     let name = &tested.task;
     if let Some(problem) = &tested.problem {
-        return format!("{name}: cannot be read\n{problem}");
+        return format!("{name}: cannot read the task folder\n{problem}");
     }
     if let Some(note) = &tested.note {
         return format!("{name}: {note}");
@@ -26,7 +27,7 @@ pub fn text(tested: &TaskTestReport, all: bool) -> String {
 fn sample(it: &SampleReport, all: bool) -> String {
     let number = it.sample;
     if it.same {
-        return format!("sample {number}: same, {} rows, similarity {:.2}", it.rows, it.similarity);
+        return format!("sample {number}: same, {}, similarity {:.2}", counted(it.rows, "row"), it.similarity);
     }
     let difference = &it.difference;
     let mut text = format!(
@@ -44,7 +45,7 @@ fn sample(it: &SampleReport, all: bool) -> String {
         text.push_str(&format!("\n    {line}"));
     }
     if it.updated {
-        text.push_str("\n    these rows are expected from now on");
+        text.push_str("\n    the current rows are expected from now on");
     }
     text
 }
@@ -52,15 +53,15 @@ fn sample(it: &SampleReport, all: bool) -> String {
 fn counts(it: &SampleReport) -> String {
     let difference = &it.difference;
     let parts = [
-        (difference.columns_missing.len(), "columns missing"),
-        (difference.columns_new.len(), "columns new"),
-        (difference.missing.len(), "rows missing"),
-        (difference.new.len(), "rows new"),
-        (difference.changed.len(), "rows changed"),
+        (difference.columns_missing.len(), "missing column"),
+        (difference.columns_new.len(), "new column"),
+        (difference.missing.len(), "missing row"),
+        (difference.new.len(), "new row"),
+        (difference.changed.len(), "changed row"),
     ];
-    let counted: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-    format!("{} ({} rows, {} expected)", counted.join(", "), it.rows, it.expected_rows)
+    let differences: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(*count, what)).collect();
+    format!("{} ({}, {} expected)", differences.join(", "), counted(it.rows, "row"), it.expected_rows)
 }
 
 fn lines(difference: &TableDifference, most: usize) -> Vec<String> {

@@ -1,5 +1,6 @@
-//! What is worth telling. Nothing of this is decided when a run ends: it follows from how a task stands in the store and from
-//! what was told, so that a `kill -9` at any point neither loses an alert nor repeats one.
+//! Evaluates the alert rules and queues notifications in the outbox. Nothing is decided when a run ends: the result
+//! depends only on the stored task state and on what was notified before, so a `kill -9` neither loses nor repeats an
+//! alert.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,19 +19,19 @@ use crate::daemon::chores::ChoreGuard;
 use crate::daemon::overtime::must_end_by;
 use crate::daemon::service::Service;
 
-/// Runs that are looked at to count failures in a row; more of them say no more.
+/// Past runs that are read to count consecutive failures.
 const MAX_PAST_RUNS: u32 = 50;
 
-/// So many tasks are looked at one by one; of more, all are.
+/// Up to this many changed tasks are evaluated one by one; for more, all tasks are.
 const MAX_SINGLE_EVALUATIONS: usize = 20;
 
 impl Service {
-    /// Looks at how tasks stand, beside everything else, and has told what is worth it.
+    /// Evaluates the alert rules of these tasks in the background and queues notifications.
     pub(in crate::daemon) fn evaluate_alerts(&self, which: AlertTaskFilter) {
         tokio::spawn(self.evaluation(which));
     }
 
-    /// Evaluates the alert rules of tasks that should have started. `chore` is held until that is done.
+    /// The same for tasks whose run should have started. `chore` is held until that is done.
     pub(in crate::daemon) fn evaluate_overdue(&self, chore: ChoreGuard) {
         let evaluated = self.evaluation(AlertTaskFilter::DueBefore(Utc::now()));
         tokio::spawn(async move {
@@ -49,13 +50,13 @@ impl Service {
             {
                 Ok(0) => {}
                 Ok(_) => courier.wake(),
-                // It is looked at again with the next run, and every half minute.
-                Err(error) => tracing::error!("it could not be found out what there is to tell: {error}"),
+                // Repeated after the next run, and every half minute for overdue tasks.
+                Err(error) => tracing::error!("alert evaluation failed: {error}"),
             }
         }
     }
 
-    /// Takes in what changed folders want to be told; a broken one wants what it wanted before.
+    /// Stores the alert settings of changed folders. A broken folder keeps its previous settings.
     pub(in crate::daemon) async fn update_alert_settings(&self, changes: &[FolderChange]) -> Result<(), StoreError> {
         let wanted = |change: &FolderChange| match change {
             FolderChange::Added(name) | FolderChange::Edited(name) => Some((name.clone(), self.alert_settings(name)?)),
@@ -75,7 +76,7 @@ impl Service {
     fn alert_settings(&self, name: &TaskName) -> Option<Option<Alert>> {
         let task = &self.registry.get(name)?.good.as_ref()?.task;
         let speaks = !task.alert.urls.is_empty() && !task.alert.on.is_empty();
-        // One that is switched off keeps what was told, for when it is switched on again.
+        // A disabled task keeps its alert state for when it is enabled again.
         match (speaks, task.enabled) {
             (true, false) => None,
             (true, true) => Some(Some(task.alert.clone())),
@@ -84,8 +85,8 @@ impl Service {
     }
 }
 
-/// Decides for each of these tasks and keeps what is to be delivered. Says how many alerts that were. What fell due before
-/// `started_at` nobody could start: it is overdue only when there was time for it since.
+/// Decides for each of these tasks and queues notifications. Returns how many. A run that was due before `started_at`
+/// is overdue only when the daemon has had time for it since.
 fn evaluate_tasks(
     store: &mut Store,
     (settings, tasks): (&Settings, &Path),
@@ -95,7 +96,7 @@ fn evaluate_tasks(
 ) -> Result<usize, StoreError> {
     let mut told = Vec::new();
     for AlertTask { row, alert: wanted, state_json: said } in store.tasks_with_alerts(which)? {
-        // What cannot be read was written by a later version: told again rather than never.
+        // State that cannot be parsed was written by a later version: better to repeat an alert than to lose one.
         let before: NotifiedState = serde_json::from_str(&said).unwrap_or_default();
         let (notice, after) = decide_for_task(store, &wanted, task_condition(tasks, &row, started_at), &before, now)?;
         if notice.is_none() && after == before {
@@ -124,14 +125,14 @@ fn decide_for_task(
     if first.0.is_none() || look.fails == 0 {
         return Ok(first);
     }
-    // Before it is told: the store's count has runs in it that ended with their daemon.
+    // The store's count includes runs that ended with their daemon, so it is checked before an alert is sent.
     let past = store.past_verdicts(&look.task, MAX_PAST_RUNS)?;
     (look.fails, look.failing_since) = alert::consecutive_failures(&past);
     Ok(alert::decide(wanted, &look, said, id, now))
 }
 
-/// The list of all tasks comes without the figures of their runs, and without what they changed. A good run that nobody has
-/// looked at yet may have news in them.
+/// Loads the statistics and changes of the last run, which the list of all tasks leaves out, if that run was published
+/// and has not been evaluated yet.
 fn load_statistics(store: &Store, look: &mut TaskCondition, said: &NotifiedState) -> Result<(), StoreError> {
     let is_new = |run: &&mut PastRun| run.verdict.outcome.is_published() && Some(run.run) != said.changed;
     if let Some(last) = look.standing.last_run.as_mut().filter(is_new)
@@ -168,7 +169,8 @@ fn task_condition(tasks: &Path, row: &TaskRow, started_at: DateTime<Utc>) -> Tas
 
 fn queued_notification(settings: &Settings, wanted: &Alert, mut notice: Notification) -> OutgoingAlert {
     notice.link = settings.link_for(&notice);
-    tracing::warn!(task = %notice.task, kind = notice.kind.word(), id = %notice.id, "alert: {}", alert::subject(&notice));
+    let (task, kind, id, subject) = (&notice.task, notice.kind.word(), notice.id, alert::subject(&notice));
+    tracing::warn!(%task, kind, %id, "alert queued: {subject}");
     let json = serde_json::to_string(&notice).unwrap_or_default();
     OutgoingAlert { id: notice.id.to_string(), json, targets: wanted.urls.clone() }
 }

@@ -1,6 +1,7 @@
-//! Delivers alerts, beside everything else: what is to be delivered is in the store, and is marked there once it was.
+//! Delivers alerts from the outbox in the background, with retries. An entry is marked in the store once it was
+//! delivered.
 //!
-//! A `kill -9` between the delivery and the mark delivers it a second time, under the same id.
+//! Delivery is at least once: a `kill -9` between delivery and mark delivers it again, under the same id.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -22,22 +23,22 @@ use crate::daemon::threads;
 
 /// Deliveries at the same time.
 const MAX_CONCURRENT: usize = 8;
-/// Letters that are fetched together: with thousands waiting the store is not asked for each.
+/// Outbox entries that are read from the store at once.
 const BATCH_SIZE: usize = 64;
-/// Between a try and the next, in seconds; after the last one it is given up. A day in all, most of it in the first hours.
+/// Pauses between attempts, in seconds; after the last one delivery is given up. About a day in all.
 const RETRY_DELAYS: &[i64] = &[10, 60, 300, 1_800, 3_600, 7_200, 21_600, 43_200];
-/// A store that cannot be read is asked again after this.
+/// When the store cannot be read, that is retried after this long.
 const STORE_RETRY_DELAY: Duration = Duration::from_secs(30);
-/// What is under way when the daemon stops may still arrive.
+/// Deliveries under way have this long to finish when the daemon stops.
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// A handle on the one who delivers.
+/// A handle on the delivery loop.
 #[derive(Clone)]
 pub struct Notifier {
     wake_up: Arc<Notify>,
 }
 
-/// Ends the deliveries with the daemon.
+/// Stops the delivery loop with the daemon.
 pub struct NotifierTask {
     stop: watch::Sender<bool>,
     handle: JoinHandle<()>,
@@ -52,23 +53,23 @@ impl Notifier {
         (courier, NotifierTask { stop, handle: going })
     }
 
-    /// There is something to deliver.
+    /// Wakes the loop after an alert was queued.
     pub fn wake(&self) {
         self.wake_up.notify_one();
     }
 }
 
 impl NotifierTask {
-    /// Lets what is under way arrive, for a little while.
+    /// Waits up to [`STOP_GRACE`] for deliveries under way.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         if tokio::time::timeout(STOP_GRACE, self.handle).await.is_err() {
-            tracing::warn!("some alerts were under way; they are delivered at the next start, perhaps again");
+            tracing::warn!("alert deliveries were interrupted by the stop; they are repeated at the next start");
         }
     }
 }
 
-/// What the courier carries with it.
+/// What a delivery needs.
 #[derive(Clone)]
 struct NotifierContext {
     config: Arc<Config>,
@@ -85,7 +86,10 @@ async fn delivery_loop(bag: NotifierContext, courier: Notifier, mut stopped: wat
         if waiting.is_empty() {
             match due_entries(&bag, &under_way).await {
                 Ok((letters, until_next)) => (waiting, pause) = (letters, until_next),
-                Err(error) => tracing::error!("alerts cannot be delivered: {error}"),
+                Err(error) => tracing::error!(
+                    "reading the alert outbox failed: {error}; retrying in {} s",
+                    STORE_RETRY_DELAY.as_secs()
+                ),
             }
         }
         while going.len() < MAX_CONCURRENT
@@ -112,7 +116,7 @@ async fn delivery_loop(bag: NotifierContext, courier: Notifier, mut stopped: wat
     while going.join_next().await.is_some() {}
 }
 
-/// What may be delivered now, and how long nothing more will come up by itself.
+/// The entries that are due now, and how long until the next one is.
 async fn due_entries(
     bag: &NotifierContext,
     under_way: &BTreeSet<(String, String)>,
@@ -124,45 +128,47 @@ async fn due_entries(
     let (mut letters, next) = bag.store.call(ask).await?;
     letters.retain(|letter| !under_way.contains(&(letter.id.clone(), letter.target.clone())));
     let until_next = next.map_or(STORE_RETRY_DELAY, |at| (at - Utc::now()).to_std().unwrap_or_default());
-    // What is under way or stands behind it is due already; its end wakes us.
+    // Entries under way, or queued behind one, are due already; the end of a delivery wakes the loop.
     Ok((letters.into(), until_next.clamp(Duration::from_secs(1), STORE_RETRY_DELAY)))
 }
 
-/// One try, and what came of it.
+/// Makes one attempt and stores its result.
 async fn deliver_entry(bag: &NotifierContext, letter: &OutboxEntry) {
-    // One that panics is tried again like any other; left under way, it would never be.
+    // A panic is retried like any error; otherwise the entry would stay under way for ever.
     let done = AssertUnwindSafe(try_once(bag, letter)).catch_unwind().await;
-    let done = done.unwrap_or_else(|panic| Err(format!("pieme failed: {}", threads::panic_message(panic)).into()));
-    let (now, target) = (Utc::now(), DeliveryTarget::redacted(&letter.target));
+    let done = done.unwrap_or_else(|panic| Err(format!("pieme panicked: {}", threads::panic_message(panic)).into()));
+    let (now, task, target) = (Utc::now(), &letter.task, DeliveryTarget::redacted(&letter.target));
     bag.metrics.count_delivery(done.is_ok());
     let marked = match done {
         Ok(()) => {
-            tracing::info!(task = %letter.task, id = %letter.id, "alert delivered to {target}");
+            tracing::info!(%task, id = %letter.id, "{task}: alert delivered to {target}");
             let letter = letter.clone();
             bag.store.call(move |store| store.mark_delivered(&letter, now)).await
         }
         Err(why) => {
             let next_try = next_try(letter.attempts, why.retry_after, now);
-            let then = next_try.map_or("given up".to_owned(), |at| format!("next try {}", at.format("%H:%M:%S UTC")));
-            tracing::warn!(task = %letter.task, id = %letter.id, "alert not delivered to {target}: {why}; {then}");
+            let then =
+                next_try.map_or("given up".to_owned(), |at| format!("next attempt at {}", at.format("%H:%M:%S UTC")));
+            tracing::warn!(%task, id = %letter.id, "{task}: alert delivery to {target} failed: {why}; {then}");
             let letter = letter.clone();
             bag.store.call(move |store| store.mark_undelivered(&letter, &why.sentence, next_try)).await
         }
     };
     if let Err(error) = marked {
-        tracing::error!(task = %letter.task, id = %letter.id, "what came of an alert could not be kept: {error}");
+        tracing::error!(%task, id = %letter.id, "{task}: storing an alert's delivery result failed: {error}");
     }
 }
 
 async fn try_once(bag: &NotifierContext, letter: &OutboxEntry) -> Result<(), DeliveryError> {
-    let notice = serde_json::from_str(&letter.json).map_err(|error| format!("it cannot be read any more: {error}"))?;
+    let notice =
+        serde_json::from_str(&letter.json).map_err(|error| format!("the stored alert cannot be parsed: {error}"))?;
     let (settings, smtp) = (&bag.config.alert, &bag.config.smtp);
     let names = alert::secrets_of(&letter.target, settings, smtp);
     let secrets = secrets::lookup_all(&bag.config, &names).map_err(|error| error.to_string())?;
     alert::deliver(&DeliveryContext { settings, smtp, secrets }, &letter.target, &notice, Utc::now()).await
 }
 
-/// When it is tried again after so many tries before this one; never when they were enough.
+/// When the next attempt is made after `tries` earlier ones; `None` when delivery is given up.
 fn next_try(tries: u32, wait: Option<Duration>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let pause = *RETRY_DELAYS.get(usize::try_from(tries).ok()?)?;
     let wait = wait.and_then(|wait| i64::try_from(wait.as_secs()).ok()).unwrap_or(0);

@@ -1,5 +1,5 @@
-//! Connects for a run, which has no sockets of its own: resolves, checks and connects in one step, under the guard of the task, and
-//! passes the connection on. What is said over it is none of our business.
+//! Opens connections for a child, which may not open sockets itself. Resolves, checks and connects in one step under
+//! the task's guard, and passes the file descriptor on. The traffic does not pass through the daemon.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,21 +13,21 @@ use crate::protocol::ParentAnswer;
 
 use crate::daemon::host_limiter::{AnswerSender, ChildAnswer};
 
-/// As long as a run waits itself.
+/// As long as the child waits for its answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// Connections that one run may be waiting for: a browser opens six to a host, to some hosts at a time.
+/// Connection attempts of one run at a time: a browser opens six per host, to several hosts at once.
 const MAX_PENDING: usize = 64;
 
 pub struct ChildConnector {
     guard: Arc<Guard>,
     answers: AnswerSender,
-    /// Ended with the run: nobody waits for them then.
+    /// Aborted with the run.
     pending: JoinSet<()>,
     runtime: Handle,
 }
 
 impl ChildConnector {
-    /// Within a runtime, which does the connecting.
+    /// Must be called within a tokio runtime, which makes the connections.
     pub fn new(task: &Task, script: &Script, answers: AnswerSender) -> ChildConnector {
         let guard = Arc::new(Guard::new(task, script));
         ChildConnector { guard, answers, pending: JoinSet::new(), runtime: Handle::current() }
@@ -37,8 +37,8 @@ impl ChildConnector {
         let (guard, answers) = (self.guard.clone(), self.answers.clone());
         while self.pending.try_join_next().is_some() {}
         if self.pending.len() >= MAX_PENDING {
-            let why = ConnectError::Connection("the run wants too many connections at a time".to_owned());
-            // A child that has gone needs no answer; here and below.
+            let why = ConnectError::Connection("the run opens too many connections at a time".to_owned());
+            // A child that has ended needs no answer; here and below.
             let _ = answers.send(ChildAnswer::Reply(ParentAnswer::ConnectFailed { question, why }, Vec::new()));
             return;
         }

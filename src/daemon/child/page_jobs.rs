@@ -1,5 +1,5 @@
-//! A sealed process that looks at a page which a run has kept: the daemon itself parses none. It gets no secret, asks for no
-//! connection, and has one thing to say.
+//! Page jobs: a sandboxed child that parses a stored page, since the daemon itself parses no HTML. The child gets no
+//! secrets and no connections, and sends one answer.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -22,22 +22,22 @@ use crate::daemon::runner::Runner;
 use crate::daemon::threads;
 use crate::daemon::threads::ThreadResult;
 
-/// Learning a page of 2.3 MB takes 1.6 s. Whoever needs longer than this is asked without.
+/// Learning a page of 2.3 MB takes 1.6 s. A job that takes longer than this is given up.
 pub(in crate::daemon) const PAGE_JOB_TIMEOUT: Duration = Duration::from_secs(60);
-/// It has one thing to say.
+/// The child sends one answer; more messages than this are not read.
 const MAX_MESSAGES: usize = 100;
-/// People who look at pages at the same time; whoever comes later waits a moment.
+/// Page jobs at the same time; further ones wait.
 const MAX_CONCURRENT: usize = 4;
 
-/// A process that looks at a page, and the threads that speak with it.
+/// The child of a page job, and the threads that exchange messages with it.
 type PageJobChild =
     (ChildProcess, ThreadResult<Result<ParentSocket, FrameError>>, ThreadResult<Option<(Message, Vec<u8>)>>);
 
-/// Has pages studied, each question in a process of its own.
+/// Inspects stored pages for labelling, each question in a child of its own.
 ///
-/// None is kept from one question to the next: on the practice shop (debug build, busy machine) the page is there 33 ms after it was
-/// asked for, process, seal, parsing and all, and the learning that follows takes 140 to 310 ms more. What a living process would save is
-/// not noticed, and there is no state to lose or to bound.
+/// No child is kept from one question to the next: on the practice shop (debug build, busy machine) the page is there
+/// 33 ms after the request, with process, sandbox and parsing, and the learning that follows takes 140 to 310 ms more.
+/// A long-lived child would save nothing noticeable, and there is no state to lose or to bound.
 #[derive(Clone)]
 pub struct PageInspector {
     runner: Runner,
@@ -49,7 +49,7 @@ impl PageInspector {
         PageInspector { runner, permits: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
     }
 
-    /// The answer, and the bytes that go with it; none where the process has broken, or needed too long.
+    /// The answer with its raw bytes; `None` when the child failed or took too long.
     pub async fn inspect(
         &self,
         folder: Arc<TaskFolder>,
@@ -58,7 +58,7 @@ impl PageInspector {
         ask: LabellingQuestion,
     ) -> Option<(LabellingAnswer, Vec<u8>)> {
         let (runner, room) = (self.runner.clone(), Arc::clone(&self.permits));
-        // In a task of its own: whoever asked may go away, and the process must be seen to its end all the same.
+        // In a tokio task of its own: the caller may be cancelled, and the child must be reaped all the same.
         let asking = tokio::spawn(async move {
             let _permit = room.acquire_owned().await.ok()?;
             let (run, still) = (known.run, PageJob::Inspect(Box::new(LabellingRequest { known, ask })));
@@ -73,7 +73,7 @@ impl PageInspector {
 }
 
 impl Runner {
-    /// What such a process says, with the bytes that go with it; none where it has broken, or must stop.
+    /// Runs a page job. Returns the answer with its raw bytes; `None` when the child failed, timed out or was stopped.
     pub(in crate::daemon) async fn run_page_job(
         &self,
         assignment: Job,
@@ -83,7 +83,7 @@ impl Runner {
         let run = assignment.run;
         let started = self.start_page_job(assignment, raw).await;
         let started = started.inspect_err(|error| {
-            tracing::warn!(%run, "no process could be started to look at a page: {}", shortage::in_words(error));
+            tracing::warn!(%run, "starting a page job failed: {}", shortage::in_words(error));
         });
         let (process, giving, mut hearing) = started.ok()?;
         let heard = tokio::select! {
@@ -99,7 +99,7 @@ impl Runner {
     async fn start_page_job(&self, assignment: Job, raw: Vec<u8>) -> io::Result<PageJobChild> {
         let (child, mut outlet) = self.spawner.spawn().await?;
         let (process, stdout) = ChildProcess::supervise(child)?;
-        // Held open to the end: the child ends itself when it sees its stdin close.
+        // Held open to the end: the child exits when its stdin is closed.
         let giving = threads::start("page-give", move || outlet.write(&assignment, &raw).map(|()| outlet))?;
         let hearing = threads::start("page-hear", move || read_answer(stdout))?;
         Ok((process, giving, hearing))
@@ -117,9 +117,9 @@ fn read_answer(mut pipe: ChildStdout) -> Option<(Message, Vec<u8>)> {
     None
 }
 
-/// What the process gets to know of the task.
+/// The job for the child, with as little of the task as it needs.
 pub(in crate::daemon) fn page_job(folder: &TaskFolder, run: RunId, still: PageJob) -> Job {
-    // Nothing is fetched, so that no browser is needed, and the seal is whole.
+    // Nothing is fetched, so no browser is needed and the sandbox has no exceptions.
     let fetch = Fetch { engine: Engine::Http, ..folder.task.fetch.clone() };
     Job {
         run,

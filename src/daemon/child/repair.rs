@@ -1,5 +1,5 @@
-//! After a redesign: the list is looked for at once, on the page that the run has kept, in a sealed process of its own. What it
-//! finds waits for a person, or is taken where the task says so and nothing speaks against it.
+//! Repair after a redesign: a page job searches the stored page of the run for the list. The proposals wait for a
+//! person, or the best one is accepted if `expect.auto_accept` is set and there is no doubt.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ use crate::daemon::collect::TraceListener;
 use crate::daemon::runner::{RunEnd, Runner, wait_for_stop};
 use crate::daemon::threads;
 
-/// The last good rows that the list is known by.
+/// Published rows that the list is recognised by.
 const COMPARED_ROWS: u64 = 1_000;
-/// Page and samples must go in one frame, and leave room for the rows.
+/// Page and samples must fit in one frame and leave room for the rows.
 const MAX_RAW: usize = protocol::MAX_FRAME / 2;
 
-/// What was found again, and the page that it stands on, as it was sent.
+/// The proposals, and the page as it was fetched.
 pub struct RepairResult {
     pub repaired: RepairProposals,
     body: Vec<u8>,
 }
 
 impl RepairResult {
-    /// May it be taken without a person?
+    /// Whether the repair is accepted without a person.
     pub fn is_auto_accepted(&self, folder: &TaskFolder, verdict: &Verdict) -> bool {
         folder.task.expect.auto_accept
             && verdict.outcome == Outcome::Quarantined(Quarantine::Layout)
@@ -41,13 +41,13 @@ impl RepairResult {
     }
 }
 
-/// Is it a page of a known template that looks different now?
+/// Whether the run was quarantined because the page no longer fits a confirmed template.
 fn is_redesigned(verdict: &Verdict) -> bool {
     matches!(verdict.outcome, Outcome::Quarantined(Quarantine::Layout | Quarantine::Columns)) && !verdict.provisional
 }
 
 impl Runner {
-    /// Looks for the list and keeps what was found for `pieme label`. Whatever goes wrong here costs only that.
+    /// Searches for the list and stores the proposals for `pieme label`. A failure here does not affect the run.
     pub(in crate::daemon) async fn repair(
         &self,
         folder: &TaskFolder,
@@ -61,15 +61,15 @@ impl Runner {
         let looking = AssertUnwindSafe(self.run_repair_job(folder, run, stop)).catch_unwind().await;
         let found = looking.unwrap_or_else(|panic| {
             let why = threads::panic_message(panic);
-            tracing::error!(%run, task = %folder.name, "the daemon panicked while it looked for the list: {why}");
+            tracing::error!(%run, task = %folder.name, "{}: the daemon panicked during a repair: {why}", folder.name);
             None
         })?;
         let kept = StoredProposals { run, repair: found.repaired.clone() };
         if let Err(error) = tasks::write_proposals(&folder.dir, &kept) {
-            tracing::warn!(%run, task = %folder.name, "what was found again could not be kept: {error}");
+            tracing::warn!(%run, task = %folder.name, "{}: storing the repair proposals failed: {error}", folder.name);
         }
         if let (true, Some(doubt)) = (folder.task.expect.auto_accept, &found.repaired.doubt) {
-            verdict.sentence = format!("{}; not accepted without a person: {doubt}", verdict.sentence);
+            verdict.sentence = format!("{}; the repair needs a person: {doubt}", verdict.sentence);
         }
         Some(found)
     }
@@ -83,17 +83,18 @@ impl Runner {
         let (assignment, raw) = match self.repair_job(folder, run).await {
             Ok(order) => order?,
             Err(error) => {
-                tracing::warn!(%run, task = %folder.name, "nothing could be looked for after the redesign: {error}");
+                tracing::warn!(%run, task = %folder.name, "{}: the repair could not be started: {error}", folder.name);
                 return None;
             }
         };
         let asked = self.run_page_job(assignment, raw, wait_for_stop(&mut stop));
         let (Message::Repaired(mended), body) = asked.await? else { return None };
-        tracing::info!(%run, task = %folder.name, proposals = mended.proposals.len(), doubt = mended.doubt, "looked for the list");
+        let (task, proposals) = (&folder.name, mended.proposals.len());
+        tracing::info!(%run, %task, proposals, doubt = mended.doubt, "{task}: repair finished, proposals: {proposals}");
         Some(RepairResult { repaired: mended, body })
     }
 
-    /// What the process needs to know, and the bytes of the page and the samples; none where there is nothing to go by.
+    /// The job, and the bytes of page and samples. `None` when there are no published rows or no stored page.
     async fn repair_job(&self, folder: &TaskFolder, run: RunId) -> Result<Option<(Job, Vec<u8>)>, StoreError> {
         let name = folder.name.clone();
         let ask = move |store: &mut Store| {
@@ -102,7 +103,7 @@ impl Runner {
         let (Some(good), Some((page, packed))) = self.store.call(ask).await? else { return Ok(None) };
         let page_bytes = packed.len();
         let mut raw = packed;
-        // A sample that cannot be read is one that cannot be tried.
+        // Samples that cannot be read are left out.
         let read = tasks::read_samples(&folder.dir);
         let mut samples_left_out = read.is_err();
         let mut samples = Vec::new();
@@ -118,7 +119,7 @@ impl Runner {
         Ok(Some((page_job(folder, run, PageJob::Repair(Box::new(mend))), raw)))
     }
 
-    /// Runs the task with the template that was found. Only when its rows are published is the folder changed.
+    /// Runs the task with the repaired template. The folder is changed only if the rows are published.
     pub(in crate::daemon) async fn run_repaired(
         &self,
         folder: &Arc<TaskFolder>,
@@ -130,7 +131,7 @@ impl Runner {
         let Some(proposed) = found.repaired.proposals.into_iter().next() else { return Ok(first) };
         let (run, started_at) = (RunId::new(), Utc::now());
         let name = folder.name.clone();
-        tracing::debug!(%run, task = %name, "run starts, with the list that was found again");
+        tracing::debug!(%run, task = %name, "run with the repaired template starts");
         let start = RunStart { run, task: name.clone(), slot: None, trigger: Trigger::Learned, started_at, pid: None };
         self.store.call(move |store| store.begin_run(&start)).await?;
         let renewed = TaskFolder { template: Some(TemplateText::new(&proposed.template)), ..(**folder).clone() };
@@ -154,7 +155,7 @@ impl Runner {
                         end.learned = Some(proposed.template);
                         end.verdict.statistics.repaired = true;
                         end.verdict.sentence = format!(
-                            "{}; the site was redesigned, and its list was found again and accepted without a person \
+                            "{}; the site was redesigned; the template was repaired and accepted without a person \
                              (expect.auto_accept); `pieme rollback {name}` undoes it",
                             end.verdict.sentence
                         );
@@ -177,12 +178,9 @@ fn columns(folder: &TaskFolder, label: &Label) -> Vec<Column> {
     label.columns.iter().map(|name| known(name).unwrap_or_else(|| Column::text(name))).collect()
 }
 
-/// It stays as it was: for a person to mend.
+/// The first run's verdict stands: a person has to repair the task.
 fn unrepaired_verdict(first: &Verdict, why: &str) -> Verdict {
-    Verdict {
-        sentence: format!("{}; its list was found again, but not accepted: {why}", first.sentence),
-        ..first.clone()
-    }
+    Verdict { sentence: format!("{}; a repair was found but not accepted: {why}", first.sentence), ..first.clone() }
 }
 
 fn label(proposed: &RepairProposal, when: chrono::DateTime<Utc>) -> Label {

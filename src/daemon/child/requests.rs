@@ -1,6 +1,5 @@
-//! What a child asks of its parent while it runs, and what the parent grants: turns at hosts, connections, kept pages, robots.txt
-//! files.
-//! Nothing that a child says is believed beyond the caps here.
+//! Answers the requests of a child during a run: turns at hosts, connections, cached pages and robots.txt files. A
+//! child is not trusted: every request is bounded by the limits here.
 
 use std::time::Duration;
 
@@ -16,12 +15,12 @@ use crate::tasks::{PageCache, TaskFolder};
 use super::connector::ChildConnector;
 use crate::daemon::host_limiter::{AnswerSender, ChildAnswer, SharedHostLimiter};
 
-/// A robots.txt may ask for a delay of its own, up to this; a task's `fetch.delay` may be longer.
+/// The longest crawl delay of a robots.txt that is honoured; a task's `fetch.delay` may be longer.
 const MAX_DELAY: Duration = Duration::from_secs(60);
-/// No child can shut a host to other tasks for longer than this, nor for longer than until its own next run
-/// (docs/design/safety.md 6.23). A host that wants more peace says so again to the one request that is made after it.
+/// No child can block a host for other tasks for longer than this, nor for longer than until its own next run
+/// (docs/design/safety.md 6.23). A host that needs a longer pause asks for it again at the next request.
 const MAX_PAUSE: Duration = Duration::from_secs(3600);
-/// Pages and robots.txt files that one run may have kept: each is a write to the disk.
+/// Pages and robots.txt files that one run may store; each is a write to the disk.
 const MAX_WRITES: u32 = 100;
 
 pub struct ChildRequests {
@@ -36,7 +35,7 @@ pub struct ChildRequests {
 }
 
 impl ChildRequests {
-    /// Opens for a run; it is in no line yet.
+    /// Registers the run with the host limiter; it has no turn yet.
     pub fn open(run: RunId, folder: &TaskFolder, turns: SharedHostLimiter, answers: AnswerSender) -> ChildRequests {
         turns.register(run, answers.clone());
         let kept = PageCache::read(&folder.dir);
@@ -64,7 +63,7 @@ impl ChildRequests {
         self.host_limiter.release_turn(self.run, Duration::from_millis(pause_ms).min(period).min(MAX_PAUSE));
     }
 
-    /// The child waits for a person: whatever it has said of its turn, others may have the host.
+    /// Releases the host while the child waits for a person.
     pub fn release_while_idle(&self) {
         self.host_limiter.release_while_idle(self.run);
     }
@@ -74,14 +73,14 @@ impl ChildRequests {
         if self.writes <= MAX_WRITES
             && let Err(error) = self.page_cache.put(page, body, now)
         {
-            tracing::warn!(task = %self.folder.name, "a page could not be kept for the next run: {error}");
+            tracing::warn!(task = %self.folder.name, "{}: caching a page failed: {error}", self.folder.name);
         }
     }
 
     pub fn send_cached_body(&mut self, url: &Url, now: DateTime<Utc>) {
         let body = self.page_cache.body(url, now);
         let answer = ParentAnswer::Body { found: body.is_some() };
-        // A child that has gone needs no answer.
+        // A child that has ended needs no answer.
         let _ = self.answers.send(ChildAnswer::Reply(answer, body.unwrap_or_default()));
     }
 
@@ -92,7 +91,7 @@ impl ChildRequests {
         }
     }
 
-    /// The run has said all it had to say: writes down what is kept.
+    /// Writes the caches after the child's last message.
     pub fn save(mut self) {
         let mut written = self.page_cache.write();
         let robots = std::mem::take(&mut self.robots);
@@ -100,13 +99,13 @@ impl ChildRequests {
             written = written.and(tasks::write_robots(&self.folder.dir, robots));
         }
         if let Err(error) = written {
-            tracing::warn!(task = %self.folder.name, "what the next run could use was not kept: {error}");
+            tracing::warn!(task = %self.folder.name, "{}: writing the page cache failed: {error}", self.folder.name);
         }
     }
 }
 
 impl Drop for ChildRequests {
-    /// However the run ended, nobody waits for it any longer, and its pipe can be closed.
+    /// However the run ended, its turns are released and its channel is closed.
     fn drop(&mut self) {
         self.host_limiter.unregister(self.run);
     }

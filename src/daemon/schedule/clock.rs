@@ -1,11 +1,12 @@
 //! The clock: tokio-cron-scheduler with one job that ticks every second, and one for each fixed chore, all in UTC.
 //!
-//! When a task is due is computed and kept by us: the scheduler is an hour off after a change to daylight saving, and falls
-//! silent when the clock is set back (docs/design/safety.md 1.1 and 1.2). The event loop replaces it when no
-//! tick has come for [`SILENCE`].
+//! Due times of tasks are computed and stored by pieme: the scheduler is an hour off after a change to daylight saving,
+//! and falls silent when the clock is set back (docs/design/safety.md 1.1 and 1.2). The event loop replaces it when no
+//! tick has come for [`MAX_TICK_GAP`].
 //!
-//! All jobs are cron jobs. A repeated job of this crate stops for ever once it is late by more than its period (its issue
-//! 113: after the runtime had stood still for 6 s a job of 2 s ran once more and never again), and takes whole seconds only.
+//! All jobs are cron jobs. A repeated job of this crate stops for ever once it is late by more than its period (its
+//! issue 113: after the runtime had stood still for 6 s a job of 2 s ran once more and never again), and takes whole
+//! seconds only.
 
 use std::time::Duration;
 
@@ -18,18 +19,19 @@ use crate::daemon::Event;
 use crate::daemon::chores::{COLLECT_FIRST, Chore, ChoreSender};
 
 const EVERY_SECOND: &str = "* * * * * *";
-/// Each job that is due in the same half second takes a place; the default of 200 lost fires with 10,000 jobs. Six jobs fill
-/// 1,024 places in more than a minute. 32,768 took 24 MB, which a scheduler does not give back when it is shut down.
+/// Each job that is due in the same half second takes a place; the default of 200 lost fires with 10,000 jobs. Six jobs
+/// fill 1,024 places in more than a minute. 32,768 took 24 MB, which a scheduler does not give back when it is shut
+/// down.
 const CHANNEL_SIZE: usize = 1_024;
 /// Without a tick for this long the scheduler is replaced.
 pub const MAX_TICK_GAP: Duration = Duration::from_secs(3);
 /// Wall clock and monotonic clock may drift apart by this much between two ticks before it counts as a jump.
 const MIN_JUMP: TimeDelta = TimeDelta::seconds(2);
 
-/// 1 January 2025, in seconds of the epoch: the program is younger. A machine without a battery starts in 1970.
+/// 1 January 2025, before this program existed. A machine without a clock battery starts in 1970.
 const EARLIEST_PLAUSIBLE: i64 = 1_735_689_600;
 
-/// A clock that is behind the program itself was not set yet.
+/// False while the system clock has not been set.
 pub fn is_plausible(now: DateTime<Utc>) -> bool {
     now.timestamp() >= EARLIEST_PLAUSIBLE
 }
@@ -40,31 +42,30 @@ pub struct SchedulerClock {
 }
 
 impl SchedulerClock {
-    /// `is_watched`: hints come from the task folders, so that they need no look every other second.
+    /// `is_watched`: the watcher sends folder hints, so the folders are not scanned every other second.
     pub async fn start(events: mpsc::Sender<Event>, is_watched: bool) -> Result<SchedulerClock, JobSchedulerError> {
         let chores = ChoreSender::new(events.clone());
         let jobs = SchedulerJobs { events, chores, is_watched, last_tick: watch::Sender::new(Instant::now()) };
         Ok(SchedulerClock { scheduler: jobs.start().await?, jobs })
     }
 
-    /// How long ago the last tick was, whether or not the loop has seen it: a loop that was busy does not count as a silent
-    /// clock.
+    /// How long ago the last tick was sent, even if the loop was too busy to handle it.
     pub fn since_last_tick(&self) -> Duration {
         self.jobs.last_tick.borrow().elapsed()
     }
 
-    /// A new scheduler with all jobs. A daily chore that the old one may have dropped is made up by the first one of the new.
+    /// Replaces the scheduler. Its first garbage collection makes up for one that the old scheduler may have dropped.
     pub async fn restart(&mut self) -> Result<(), JobSchedulerError> {
-        // Tried again after another silence, not with every event.
+        // If this fails, the next attempt comes after another gap, not with every event.
         self.jobs.last_tick.send_replace(Instant::now());
-        // An old scheduler that cannot even be stopped is left behind; its ticks would do no harm.
+        // An old scheduler that cannot be stopped is abandoned; its ticks would do no harm.
         let _ = self.scheduler.shutdown().await;
         self.scheduler = self.jobs.start().await?;
         Ok(())
     }
 }
 
-/// What the jobs of a scheduler have in hand; outlives a scheduler.
+/// The state that the jobs share; outlives a scheduler.
 struct SchedulerJobs {
     events: mpsc::Sender<Event>,
     chores: ChoreSender,
@@ -78,10 +79,10 @@ impl SchedulerJobs {
         let (events, last_tick) = (self.events.clone(), self.last_tick.clone());
         let tick = move || {
             last_tick.send_replace(Instant::now());
-            // A full inbox means that the loop is behind: one tick more would not help.
+            // A full inbox means that the loop is behind; one more tick would not help.
             let _ = events.try_send(Event::Tick);
         };
-        // One after the other: added at once, jobs were lost.
+        // One after the other: jobs added concurrently were lost.
         scheduler.add(Job::new_tz(EVERY_SECOND, Utc, move |_, _| tick())?).await?;
         for chore in Chore::ALL {
             let chores = self.chores.clone();
@@ -95,7 +96,7 @@ impl SchedulerJobs {
     }
 }
 
-/// Notices that the wall clock was set: it and the monotonic clock disagree about how much time has passed.
+/// Detects that the wall clock was set, by comparison with the monotonic clock.
 pub struct JumpWatch {
     wall: DateTime<Utc>,
     steady: Instant,

@@ -1,7 +1,8 @@
-//! A task that crashes again and again is scheduled later and later: crash backoff (docs/design/safety.md 2.19).
+//! Crash backoff: the schedule of a task that crashes repeatedly is slowed down exponentially (docs/design/safety.md
+//! 2.19).
 //!
-//! None of this is state of its own: it follows from the runs in the store and from the folder, so it is the same after a
-//! restart. A person's run, an edit of the folder, a new template or a good run ends it.
+//! The backoff is not stored. It is derived from the runs in the store and from the folder, so it is the same after a
+//! restart. A manual run, an edit of the folder, a new template or a good run ends it.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -14,20 +15,20 @@ use crate::tasks::TaskFolder;
 
 use crate::daemon::service::Service;
 
-/// So many crashes in a row are no bad luck any more.
+/// Consecutive crashes after which the backoff starts.
 const CRASHES_BEFORE_BACKOFF: usize = 3;
-/// However often it crashes, it is tried once a day.
+/// The longest pause: the task is tried at least once a day.
 const MAX_BACKOFF: TimeDelta = TimeDelta::hours(24);
-/// Runs that are looked at: from the shortest period, 10 s, it takes 16 crashes to come to a day.
+/// Past runs that are read: from the shortest period, 10 s, it takes 16 crashes to reach a day.
 const MAX_PAST_RUNS: u32 = 32;
 /// From 10 s to a day it takes 14.
 const MAX_DOUBLINGS: u32 = 16;
 
-/// Until when the clock leaves a task alone whose runs, newest first, ended like this. Two periods after three crashes,
-/// four after four, and so on.
+/// Until when the schedule skips a task with these runs, newest first. Two periods after three crashes, four after
+/// four, and so on.
 pub fn backoff_until(runs: &[RunRow], schedule: &Schedule, changed_at: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
     let in_a_row = || {
-        // A run that was cut short with its daemon says nothing about the task.
+        // A run that was interrupted with its daemon says nothing about the task.
         let own = runs.iter().filter(|run| !run.end.as_ref().is_some_and(|(_, verdict)| verdict.is_interrupted()));
         own.take_while(|run| is_scheduled_crash(run) && changed_at.is_none_or(|at| at < run.start.started_at))
     };
@@ -41,7 +42,7 @@ pub fn backoff_until(runs: &[RunRow], schedule: &Schedule, changed_at: Option<Da
     (doublings > 0 && pause > period).then(|| from + pause)
 }
 
-/// A crash that the clock brought about; whoever asks for a run wants to see it try.
+/// A crash of a scheduled run. Runs that a person asked for do not count.
 fn is_scheduled_crash(run: &RunRow) -> bool {
     let by_the_clock = matches!(run.start.trigger, Trigger::Schedule | Trigger::CatchUp);
     by_the_clock && run.end.as_ref().is_some_and(|(_, verdict)| is_crash_verdict(verdict))
@@ -51,7 +52,7 @@ fn is_crash_verdict(verdict: &Verdict) -> bool {
     matches!(verdict.outcome, Outcome::Failed(Failure::Crash | Failure::Memory))
 }
 
-/// The same out of the store, with the run that is about to end, if there is one.
+/// The backoff from the stored runs, and the run that is about to end, if there is one.
 fn load_backoff(
     store: &Store,
     folder: &TaskFolder,
@@ -62,7 +63,7 @@ fn load_backoff(
     Ok(backoff_until(&runs, &folder.task.schedule, tasks::changed_at(&folder.dir).map(DateTime::from)))
 }
 
-/// Before a run ends: says in its verdict until when the task is left alone, where it is.
+/// Computes the backoff before a run ends, and adds it to the sentence of the verdict.
 pub(in crate::daemon) fn apply_to_verdict(
     store: &Store,
     folder: &TaskFolder,
@@ -78,7 +79,7 @@ pub(in crate::daemon) fn apply_to_verdict(
     if let Some(until) = until {
         let (until, name) = (until.format("%Y-%m-%d %H:%M:%S UTC"), &folder.name);
         verdict.sentence = format!(
-            "{}; it crashes again and again: the schedule leaves it alone until {until}, `pieme run {name}` tries at once",
+            "{}; repeated crashes: not scheduled again before {until}; `pieme run {name}` tries at once",
             verdict.sentence
         );
     }
@@ -86,7 +87,7 @@ pub(in crate::daemon) fn apply_to_verdict(
 }
 
 impl Service {
-    /// Takes in how a task stands after a start or an edit; the table's line spares most tasks a look at their runs.
+    /// Computes a task's backoff after a start or an edit. The status row spares most tasks a read of their runs.
     pub(in crate::daemon) async fn load_crash_backoff(
         &mut self,
         folder: &TaskFolder,
@@ -109,7 +110,7 @@ impl Service {
         Ok(())
     }
 
-    /// After a run: puts the schedule off, or takes it up again.
+    /// Postpones the schedule after a run, or resumes it.
     pub(in crate::daemon) async fn set_crash_backoff(
         &mut self,
         name: TaskName,
@@ -124,7 +125,7 @@ impl Service {
             return Ok(());
         }
         if let Some(until) = until {
-            tracing::warn!(task = %name, "crashes again and again; left alone until {until}");
+            tracing::warn!(task = %name, "{name}: repeated crashes; not scheduled again before {until}");
         }
         let next = due::missed(&folder.task.schedule, planned.slot, Utc::now(), &name).map(|missed| missed.next);
         self.set_planned_due(name, next);

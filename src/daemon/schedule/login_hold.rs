@@ -1,7 +1,7 @@
-//! A log-in that was refused is not tried again by the clock: three wrong passwords lock most accounts.
+//! Login hold: the schedule does not repeat a login that was refused, since three wrong passwords lock most accounts.
 //!
-//! The task waits until something is new that could make a difference: its folder, a secret, the daemon itself (credentials of
-//! systemd are read when it starts), or a person who types `pieme run`.
+//! The task is held until something changes that could help: its folder, a secret, the daemon itself (systemd
+//! credentials are read when it starts), or until a person types `pieme run`.
 
 use std::time::SystemTime;
 
@@ -15,12 +15,12 @@ use crate::tasks::TaskFolder;
 
 use crate::daemon::service::Service;
 
-/// What the sentence of a refused log-in ends with, so that nobody waits for the next run.
-pub const LOGIN_HOLD_NOTE: &str =
-    "the schedule does not try it again until the task, the secret or the daemon is new; `pieme run` does";
+/// Added to the sentence of a refused login, so that nobody waits for the next run.
+pub const LOGIN_HOLD_NOTE: &str = "the schedule is on hold until the task or the secret is changed or the daemon is \
+                                   restarted; `pieme run` tries at once";
 
 impl Service {
-    /// Would a run of the clock only repeat a log-in that was refused?
+    /// Whether a scheduled run would only repeat a refused login.
     pub(in crate::daemon) async fn is_login_held(&self, folder: &TaskFolder) -> Result<bool, StoreError> {
         let names = secrets::names(&folder.task, &folder.script);
         if names.is_empty() {
@@ -32,7 +32,7 @@ impl Service {
     }
 }
 
-/// Does the clock leave a task alone whose last run was this, since its log-in was refused and nothing is new since?
+/// Whether a task with this last run is on hold: its login was refused, and nothing has changed since.
 pub fn is_login_hold(config: &Config, folder: &TaskFolder, last: &PastRun, daemon: DateTime<Utc>) -> bool {
     let names = secrets::names(&folder.task, &folder.script);
     let changes = [tasks::changed_at(&folder.dir), secrets::changed_at(config, &names)];
@@ -43,7 +43,7 @@ fn is_login_refusal(run: &PastRun) -> bool {
     run.verdict.outcome == Outcome::Failed(Failure::Login)
 }
 
-/// Is everything older than the refused run?
+/// Whether everything is older than the refused run.
 fn is_unchanged_since(changes: &[Option<SystemTime>], daemon: DateTime<Utc>, refused: DateTime<Utc>) -> bool {
     daemon < refused && changes.iter().flatten().all(|&change| DateTime::<Utc>::from(change) < refused)
 }

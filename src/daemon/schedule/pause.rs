@@ -1,4 +1,5 @@
-//! A task that a person has paused: the clock leaves it alone until it is resumed, over restarts and edits.
+//! Pauses and resumes tasks. A paused task is not scheduled until a person resumes it; restarts and edits change
+//! nothing.
 
 use crate::model::TaskName;
 use crate::store::StoreError;
@@ -7,7 +8,7 @@ use crate::daemon::control::{ControlReply, ReplySender};
 use crate::daemon::service::Service;
 
 impl Service {
-    /// Pauses or resumes a task. A run under way goes on; one that waits in line does not start.
+    /// Pauses or resumes a task. A run under way finishes; a queued one does not start.
     pub(in crate::daemon) async fn handle_pause_request(
         &mut self,
         name: TaskName,
@@ -20,7 +21,7 @@ impl Service {
             return Ok(());
         }
         let done = self.set_paused(name, paused).await;
-        // Whoever asked may have gone.
+        // The client may have left.
         let _ = replies.send(match &done {
             Ok(()) => ControlReply::Done,
             Err(error) => ControlReply::failed(error),
@@ -33,7 +34,7 @@ impl Service {
         let task = name.clone();
         self.runner.store.call(move |store| store.set_paused(&task, paused)).await?;
         if paused {
-            self.refuse_waiting_clients(&name, "it was paused before its turn came");
+            self.refuse_waiting_clients(&name, "the task was paused before the run started");
             self.set_next_due(name, None);
             return self.save_due_times().await;
         }

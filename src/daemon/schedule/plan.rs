@@ -1,4 +1,4 @@
-//! When the daemon's tasks run next: what falls due, what is promised, what is made up.
+//! Plans the runs of tasks: queues due ones, makes up for missed ones, and stores the next due times.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::tasks::TaskFolder;
 use crate::daemon::service::Service;
 
 impl Service {
-    /// Puts a due run in line and plans the next.
+    /// Queues a due run and plans the next.
     pub(in crate::daemon) async fn queue_due_run(
         &mut self,
         name: TaskName,
@@ -22,13 +22,13 @@ impl Service {
         let Some(folder) = self.folder(&name) else { return Ok(()) };
         let schedule = &folder.task.schedule;
         let mut queued = false;
-        // A store that cannot be read costs this run, not the next.
+        // If the store cannot be read, this run is skipped, but not the next.
         if self.is_login_held(&folder).await.unwrap_or(true) {
-            tracing::warn!(task = %name, "skipped: its log-in was refused, and nothing is new since");
+            tracing::warn!(task = %name, "{name}: run skipped: the login was refused, and nothing has changed since");
         } else {
             queued = self.queue.queue_slot(name.clone(), slot, Trigger::Schedule, schedule.overlap);
             if !queued {
-                tracing::warn!(task = %name, "skipped: the run before is still going");
+                tracing::warn!(task = %name, "{name}: run skipped: the previous run is still going");
             }
         }
         let next = due::missed(schedule, slot, now, &name).map(|missed| missed.next);
@@ -46,8 +46,8 @@ impl Service {
         Ok(())
     }
 
-    /// Goes on where the schedule stood: what was missed is made up once, if it is not too old; what is promised is kept,
-    /// unless the clock or the schedule was changed so that it lies too far ahead.
+    /// Resumes a schedule: a missed run is made up once, if it is not too old. A stored due time is kept, unless the
+    /// clock or the schedule was changed so that it is too far ahead.
     pub(in crate::daemon) async fn resume_schedule(
         &mut self,
         folder: &TaskFolder,
@@ -55,7 +55,7 @@ impl Service {
         now: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         let (name, schedule) = (folder.name.clone(), &folder.task.schedule);
-        // One that is left alone goes on from then.
+        // A task in crash backoff resumes after it.
         let from = self.crash_backoff.get(&name).copied().map_or(now, |until| until.max(now));
         match (promised, due::next_due(schedule, from, &name)) {
             (Some(slot), _) if slot <= now => self.queue_missed_run(folder, ScheduleSlot(slot), now).await?,
@@ -79,21 +79,21 @@ impl Service {
         let newest = missed.as_ref().ok().and_then(|it| it.catch_up).unwrap_or(slot);
         let mut queued = false;
         if self.is_login_held(folder).await? {
-            tracing::warn!(task = %name, "not made up: its log-in was refused, and nothing is new since");
+            tracing::warn!(task = %name, "{name}: missed run skipped: the login was refused and nothing has changed");
         } else if let Some(until) = self.crash_backoff.get(&name).filter(|until| **until > now) {
-            tracing::warn!(task = %name, "not made up: it crashes again and again, and is left alone until {until}");
+            tracing::warn!(task = %name, "{name}: missed run skipped: repeated crashes, next attempt after {until}");
         } else if (now - newest.0).to_std().is_ok_and(|late| late <= schedule.catch_up.0) {
-            tracing::info!(task = %name, "{name}: makes up the run of {}", newest.0);
+            tracing::info!(task = %name, "{name}: making up the missed run of {}", newest.0);
             queued = self.queue.queue_slot(name.clone(), newest, Trigger::CatchUp, schedule.overlap);
         } else {
-            tracing::warn!(task = %name, "the run of {} was missed and is too old to be made up", newest.0);
+            tracing::warn!(task = %name, "{name}: missed run of {} skipped: older than schedule.catch_up", newest.0);
         }
         self.plan_next(name, missed.map(|it| it.next), queued);
         Ok(())
     }
 
-    /// Plans what comes after a slot. While that one still waits in line the store keeps it as what is owed, so that a
-    /// `kill -9` or a stop does not lose it; it learns of the next when the run has begun.
+    /// Plans what comes after a slot. While the slot's run is queued the store keeps the slot as due, so that a `kill
+    /// -9` or a stop does not lose it. The next due time is stored when the run has begun.
     fn plan_next(&mut self, name: TaskName, planned: Result<Due, DueError>, queued: bool) {
         match planned {
             Ok(due) if queued => self.queue.plan(name, due),
@@ -101,16 +101,16 @@ impl Service {
         }
     }
 
-    /// Keeps the next due time in the store, so that a restart knows what was promised.
+    /// Plans the next run and stores its due time for a restart.
     pub(in crate::daemon) fn set_planned_due(&mut self, name: TaskName, planned: Result<Due, DueError>) {
         if let Err(error) = &planned {
-            tracing::error!(task = %name, "no next run: {error}");
+            tracing::error!(task = %name, "{name}: no next run: {error}");
         }
         let due = planned.ok().map(|due| self.after_backoff(&name, due));
         self.set_next_due(name, due);
     }
 
-    /// The due time, or the first after the task is left alone no more.
+    /// The due time, or the first one after the crash backoff.
     fn after_backoff(&self, name: &TaskName, due: Due) -> Due {
         let put_off = || {
             let until = self.crash_backoff.get(name).filter(|until| due.slot.0 < **until)?;
@@ -129,7 +129,7 @@ impl Service {
         self.unsaved_due_times.push((name, due.map(|due| due.slot.0)));
     }
 
-    /// Writes down what was promised since the last time: many promises are one wait for the disk.
+    /// Stores the due times that were planned since the last call, in one transaction.
     pub(in crate::daemon) async fn save_due_times(&mut self) -> Result<(), StoreError> {
         let promised = std::mem::take(&mut self.unsaved_due_times);
         if promised.is_empty() {

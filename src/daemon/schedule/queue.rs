@@ -1,4 +1,4 @@
-//! What runs next. Pure: told what is due, what was asked for and what has ended; never looks at a clock.
+//! The run queue: planned, queued and running tasks. Pure: all inputs come as arguments, and no clock is read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,19 +9,19 @@ use crate::model::TaskName;
 use crate::model::task::Overlap;
 use crate::store::Trigger;
 
-/// A task is at most once in `waiting` and at most once in `running`.
+/// A task is at most once in `queued` and at most once in `running`.
 #[derive(Debug, Default)]
 pub struct RunQueue {
     plans: BTreeMap<TaskName, Due>,
-    /// The same plans in the order in which they start.
+    /// The same plans, sorted by start time.
     by_time: BTreeSet<(DateTime<Utc>, TaskName)>,
     queued: VecDeque<QueuedRun>,
-    /// The names in `waiting`: thousands may fall due at once.
+    /// The names in `queued`, for fast lookup: thousands may be due at once.
     queued_names: BTreeSet<TaskName>,
     running: BTreeMap<TaskName, Trigger>,
 }
 
-/// A run that may start as soon as there is room.
+/// A run that starts as soon as a slot is free.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedRun {
     pub name: TaskName,
@@ -42,12 +42,12 @@ impl RunQueue {
         }
     }
 
-    /// When the first plan falls due.
+    /// When the first planned run is due.
     pub fn next_start(&self) -> Option<DateTime<Utc>> {
         self.by_time.first().map(|(start_at, _)| *start_at)
     }
 
-    /// No further runs; one under way goes on.
+    /// Removes plan and queued run of a task; a run under way finishes.
     pub fn forget(&mut self, name: &TaskName) {
         self.remove_plan(name);
         if self.queued_names.remove(name) {
@@ -59,7 +59,7 @@ impl RunQueue {
         self.plans.get(name).copied()
     }
 
-    /// Takes out the plans whose time has come, the oldest first; the caller plans each task's next one.
+    /// Removes and returns the plans that are due, oldest first; the caller plans each task's next one.
     pub fn take_due(&mut self, now: DateTime<Utc>) -> Vec<(TaskName, ScheduleSlot)> {
         let mut fallen = Vec::new();
         while self.next_start().is_some_and(|start_at| start_at <= now)
@@ -70,7 +70,7 @@ impl RunQueue {
         fallen
     }
 
-    /// Puts a scheduled run in line. False when it is skipped because the task is still busy with an earlier one.
+    /// Queues a scheduled run. False when it is skipped because an earlier run of the task is queued or still going.
     pub fn queue_slot(&mut self, name: TaskName, slot: ScheduleSlot, trigger: Trigger, overlap: Overlap) -> bool {
         let waits = self.queued_names.contains(&name);
         let free = match overlap {
@@ -84,14 +84,14 @@ impl RunQueue {
         free
     }
 
-    /// The first run of a new task goes last: ten thousand of them are in nobody's way.
+    /// Queues the first run of a new task at the end, so that ten thousand new tasks delay no scheduled run.
     pub fn queue_last(&mut self, name: TaskName) {
         if self.queued_names.insert(name.clone()) {
             self.queued.push_back(QueuedRun { name, slot: None, trigger: Trigger::Schedule });
         }
     }
 
-    /// A run out of turn goes first. One that waits already is moved to the front; it keeps its slot.
+    /// Queues a run at the front. A run that is queued already is moved there and keeps its slot.
     pub fn queue_first(&mut self, name: TaskName, trigger: Trigger) {
         let place = match self.queued_names.insert(name.clone()) {
             true => None,
@@ -104,7 +104,7 @@ impl RunQueue {
         self.queued.push_front(first);
     }
 
-    /// The next run to start, if there is room; a task that is running lets others pass.
+    /// The next run to start, if a slot is free. Tasks that are still running are passed over.
     pub fn start_next(&mut self, max_running: usize) -> Option<QueuedRun> {
         if self.running.len() >= max_running {
             return None;
@@ -124,12 +124,12 @@ impl RunQueue {
         self.running.len()
     }
 
-    /// The tasks that run or wait to.
+    /// The tasks that are running or queued.
     pub fn active_tasks(&self) -> Vec<TaskName> {
         self.running.keys().chain(&self.queued_names).cloned().collect()
     }
 
-    /// Runs that wait for room.
+    /// The number of queued runs.
     pub fn queued_count(&self) -> usize {
         self.queued.len()
     }

@@ -1,11 +1,11 @@
-//! The body of a request, taken apart.
+//! Parses the body of a request.
 
 use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::draft::recorded_request::RecordedBody;
 
-/// A body, by what the browser calls it and by what it looks like.
+/// Parses a body by its content type and its appearance.
 pub fn parse_body(kind: Option<&str>, body: &str) -> RecordedBody {
     let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
     let looks_like_json = body.trim_start().starts_with(['{', '[']);

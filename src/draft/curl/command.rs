@@ -1,4 +1,4 @@
-//! The words of a curl command → what was asked, as far as a robot can ask the same.
+//! Parses the words of a curl command into requests, as far as a robot can send the same.
 
 use url::{Url, form_urlencoded};
 
@@ -7,7 +7,7 @@ use super::body::parse_body;
 use super::options::{IGNORED, LONG_WITH_VALUE, SHORT_WITH_VALUE, is_supported, long_name};
 use crate::draft::recorded_request::{RecordedBody, RecordedRequest};
 
-/// One address of a command, with all that was said about it.
+/// One address of a command, with everything the command says about the request.
 #[derive(Clone, Debug)]
 pub struct CurlCommand {
     pub request: RecordedRequest,
@@ -16,13 +16,13 @@ pub struct CurlCommand {
     pub comments: Vec<String>,
 }
 
-/// What has been read of a command so far.
+/// State of the parser: what has been read of a command so far.
 #[derive(Default)]
 struct CommandParser {
     addresses: Vec<String>,
     method: Option<String>,
     headers: Vec<(String, String)>,
-    /// Pieces of the body, as they are to be joined with `&`.
+    /// Parts of the body, to be joined with `&`.
     data: Vec<String>,
     is_json: bool,
     multipart: Vec<(String, String)>,
@@ -59,7 +59,7 @@ impl CurlCommand {
 }
 
 impl CommandParser {
-    /// `-sSLXPOST`: letters stand together, and the first that wants a value takes the rest.
+    /// Parses `-sSLXPOST`: letters may be combined, and the first one with a value takes the rest.
     fn short_options<'w>(&mut self, letters: &'w str, words: &mut impl Iterator<Item = &'w str>) {
         for (at, letter) in letters.char_indices() {
             let rest = &letters[at + letter.len_utf8()..];
@@ -88,7 +88,7 @@ impl CommandParser {
         }
         let known = IGNORED.contains(&name) || matches!(name, "get" | "head" | "insecure" | "netrc");
         if !known && !name.starts_with("no-") {
-            // What a stranger among the options wants is a guess: a word that is neither an option nor an address belongs to it.
+            // An unknown option may take a value: a word that is neither an option nor an address is assumed to be it.
             words.next_if(|word| !word.starts_with('-') && !word.contains("://"));
         }
         self.flag(name, &shown);
@@ -99,7 +99,7 @@ impl CommandParser {
             "get" => self.data_into_query = true,
             "head" => self.is_head = true,
             "insecure" => {
-                self.comments.push(format!("{shown} is not done: pieme always checks a site's certificate."));
+                self.comments.push(format!("{shown} is ignored: pieme always checks a site's certificate."));
             }
             name if IGNORED.contains(&name) || name.starts_with("no-") => {}
             _ => self.unknown.push(shown.to_owned()),
@@ -121,10 +121,10 @@ impl CommandParser {
                 )
             }
             "oauth2-bearer" => self.headers.push(("authorization".to_owned(), format!("Bearer {value}"))),
-            // Without a `=` it is a file's name.
+            // Without a `=` it is the name of a file.
             "cookie" if value.contains('=') => self.cookies.push(value.to_owned()),
             "cookie" => {
-                self.comments.push("Cookies from a file are left out: pieme gets and keeps its own.".to_owned())
+                self.comments.push("Cookies from a file are left out: pieme has a session of its own.".to_owned())
             }
             "data" | "data-ascii" | "data-binary" | "data-raw" => self.body(name, value),
             "data-urlencode" => self.urlencoded_data(value),
@@ -156,7 +156,7 @@ impl CommandParser {
     fn body(&mut self, name: &str, value: &str) {
         if name != "data-raw" && value.starts_with('@') {
             self.comments
-                .push("What was sent from a file is left out: a robot sends what stands in its script.".to_owned());
+                .push("Data from a file are left out: a robot sends only what its script contains.".to_owned());
             return;
         }
         self.data.push(value.to_owned());
@@ -190,8 +190,7 @@ impl CommandParser {
             return Err(CurlError::NoAddress);
         }
         if !self.unknown.is_empty() {
-            self.comments
-                .push(format!("Options of curl that were not understood, and left out: {}.", self.unknown.join(", ")));
+            self.comments.push(format!("Unknown options of curl are left out: {}.", self.unknown.join(", ")));
         }
         let mut into_query = std::mem::take(&mut self.query);
         if self.data_into_query {
@@ -255,9 +254,9 @@ impl CommandParser {
 
 fn address_of(text: &str) -> Result<Url, CurlError> {
     let text = text.trim();
-    // curl takes a bare host for http; a browser's copy always has the scheme.
+    // curl assumes http for a bare host; a command copied from a browser always has the scheme.
     let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    // The text itself may hold a password.
+    // Errors show the address without user, password and query, which may be secret.
     let shown = || {
         text.rsplit('@')
             .next()

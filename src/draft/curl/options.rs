@@ -1,9 +1,9 @@
-//! curl's options: which want a value, and which are nothing to a robot.
+//! curl's options: which take a value, and which do not matter to a robot.
 
-/// Short options that want a value behind them.
+/// Short options that take a value.
 pub const SHORT_WITH_VALUE: &str = "ACDEFHKPQTUXYbcdehmortuwxyz";
 
-/// Long options that want a value and say nothing to a robot, or nothing that it could do; only their names are told.
+/// Long options that take a value and that a robot ignores or does not support; only their names are reported.
 pub const LONG_WITH_VALUE: &[&str] = &[
     "abstract-unix-socket",
     "alt-svc",
@@ -105,7 +105,7 @@ pub const LONG_WITH_VALUE: &[&str] = &[
     "write-out",
 ];
 
-/// Options that pieme does anyway, or that are about curl's own output.
+/// Options that pieme implies, or that only affect curl's output.
 pub const IGNORED: &[&str] = &[
     "compressed",
     "silent",
@@ -212,7 +212,7 @@ pub fn long_name(short: char) -> &'static str {
     }
 }
 
-/// Options with a value that are understood.
+/// Options with a value that are supported.
 pub fn is_supported(name: &str) -> bool {
     matches!(
         name,

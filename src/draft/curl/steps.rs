@@ -1,4 +1,4 @@
-//! What a curl command asked for, as steps.
+//! Converts a curl command into steps.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub fn steps_of_command(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftSt
         let login = LoginStep { url, user: escape_variables(&user), password, basic: true, ..empty_login() };
         steps.push(DraftStep::new(ScriptStep::Login(login)));
         if !asked.is_post() && is_plain_get(asked) {
-            // The log-in brings the page itself.
+            // The login step fetches this page itself.
             return steps.into_iter().map(|step| step.with_comments(comments.clone())).collect();
         }
     }
@@ -45,7 +45,6 @@ pub fn steps_of_command(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftSt
     steps
 }
 
-/// Nothing but an address?
 fn is_plain_get(asked: &RecordedRequest) -> bool {
     let has_secret = asked.url.query_pairs().any(|(name, value)| is_sensitive(&name, &value));
     let said = |(name, value): &(String, String)| {
@@ -54,25 +53,28 @@ fn is_plain_get(asked: &RecordedRequest) -> bool {
     !has_secret && !asked.headers.iter().any(said)
 }
 
-/// Cookies are left out: they are one browser's session. Their values are not written anywhere.
+/// Comment about omitted cookies: they belong to one browser's session. Their values are written nowhere.
 fn cookies(command: &CurlCommand, vault: &mut Vault) -> Option<String> {
     let mut names = Vec::new();
     for pair in command.cookies.iter().flat_map(|header| header.split(';')) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         names.push(name.trim().to_owned());
         let value = value.trim().trim_matches('"');
-        // A theme or a language may well stand in the address too.
+        // Long values only: a theme or a language may also occur in the address.
         if is_sensitive(name.trim(), value) || value.len() >= 16 {
             vault.suppress(value);
         }
     }
     let all = names.join(", ");
     (!names.is_empty()).then(|| {
-        format!("Cookies are left out ({all}): pieme gets and keeps its own. If the page is another without them, begin with a `login` step.")
+        format!(
+            "Cookies are left out ({all}): pieme has a session of its own. \
+             If the page differs without them, begin with a `login` step."
+        )
     })
 }
 
-/// User and password of `-u`, of the address, or of an `Authorization: Basic` header.
+/// User and password from `-u`, the address, or an `Authorization: Basic` header.
 fn credentials(command: &CurlCommand) -> Option<(String, String)> {
     let url = &command.request.url;
     let in_url = || {
@@ -90,7 +92,7 @@ fn basic_credentials(asked: &RecordedRequest) -> Option<(String, String)> {
 }
 
 fn percent_decoded(text: &str) -> String {
-    // Only what form_urlencoded would take for a blank differs.
+    // form_urlencoded would decode `+` as a blank; everything else is the same.
     let text = format!("x={}", text.replace('+', "%2B").replace('&', "%26"));
     url::form_urlencoded::parse(text.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
@@ -108,7 +110,8 @@ pub fn empty_login() -> LoginStep {
     }
 }
 
-/// A form with a user and one password is the log-in: its step brings its own token, and is skipped while the session holds.
+/// A form with a user and one password becomes a `login` step, which reads the CSRF token itself and is skipped while
+/// the session is valid.
 fn login(asked: &RecordedRequest, vault: &mut Vault) -> Option<DraftStep> {
     let fields = asked.fields();
     let passwords: Vec<_> = fields.iter().filter(|(name, _)| is_password(name)).collect();
@@ -127,9 +130,9 @@ fn login(asked: &RecordedRequest, vault: &mut Vault) -> Option<DraftStep> {
         .filter(|name| name != password_field && name != user_field && !is_csrf_token_name(name))
         .collect();
     let mut comments =
-        vec!["The log-in. Its form is found on the page, with all hidden fields and tokens in it.".to_owned()];
+        vec!["Logs in with the form found on the page, including its hidden fields and tokens.".to_owned()];
     if !others.is_empty() {
-        comments.push(format!("These fields go as the page has them: {}.", others.join(", ")));
+        comments.push(format!("These fields are sent as the page has them: {}.", others.join(", ")));
     }
     let url = Some(
         RecordedRequest { url: page, body: RecordedBody::Empty, headers: Vec::new(), method: "GET".to_owned() }
@@ -140,7 +143,7 @@ fn login(asked: &RecordedRequest, vault: &mut Vault) -> Option<DraftStep> {
     Some(DraftStep::new(ScriptStep::Login(LoginStep { url, user, password, ..empty_login() })).with_comments(comments))
 }
 
-/// The field with the user's name: called so, or else the text that stands before the password.
+/// The field with the user name: recognised by its name, otherwise the text field before the password.
 pub fn user_field(fields: &[(String, String)]) -> Option<(&String, &String)> {
     const WORDS: &[&str] =
         &["user", "login", "email", "e-mail", "mail", "account", "name", "konto", "benutzer", "usuario", "id"];
@@ -153,7 +156,7 @@ pub fn user_field(fields: &[(String, String)]) -> Option<(&String, &String)> {
     })
 }
 
-/// The page that the form stood on: the one that the browser says it came from, or else where the form went to.
+/// The page with the form: the referrer, otherwise the address that the form was sent to.
 fn form_page(asked: &RecordedRequest) -> Url {
     let from = asked.header("referer").and_then(|text| Url::parse(text).ok());
     let same_site = |url: &Url| url.host_str().map(site_of) == asked.url.host_str().map(site_of) && url.path() != "/";
@@ -167,14 +170,14 @@ fn get(url: Url, vault: &mut Vault) -> DraftStep {
     DraftStep::new(ScriptStep::Get(ask)).with_comments(comments)
 }
 
-/// A form that carries its page in hidden fields is filled on that page.
+/// A form with page state in hidden fields becomes a `submit` step on its page.
 fn submit(asked: &RecordedRequest, vault: &mut Vault) -> Vec<DraftStep> {
     let page = get(form_page(asked), vault);
     let mut button = None;
     let mut fields = BTreeMap::new();
     for (name, value) in asked.fields().iter().filter(|(name, _)| !name.starts_with("__") && !is_csrf_token_name(name))
     {
-        // ASP.NET sends the name of the button that was pressed among the fields.
+        // ASP.NET sends the name of the clicked button among the fields.
         if value.is_empty() {
             continue;
         }
@@ -190,12 +193,12 @@ fn submit(asked: &RecordedRequest, vault: &mut Vault) -> Vec<DraftStep> {
         }
     }
     let comment =
-        "The hidden fields of this form are new with every page, so it is filled on the page it stands on.".to_owned();
+        "The hidden fields of this form are new with every page, so the form is filled on its own page.".to_owned();
     let submit = SubmitStep { form: "form".to_owned(), fields, button };
     vec![page, DraftStep::new(ScriptStep::Submit(submit)).with_comments([comment])]
 }
 
-/// The request itself; tokens against forged forms are taken from the page before it.
+/// Converts the request itself; CSRF tokens are read from the page before it.
 fn request(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftStep> {
     let mut asked = command.request.clone();
     let is_basic = basic_credentials(&asked).is_some();
@@ -218,8 +221,8 @@ fn request(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftStep> {
         vault.suppress(value);
         let name = name.to_lowercase();
         if name.contains("xsrf") {
-            // The browser's scripts copy it from a cookie, which a script of ours cannot see.
-            comments.push(format!("The header {name} is left out: it repeats a cookie of that browser's session."));
+            // The browser's scripts copy it from a cookie, which a robot's script cannot read.
+            comments.push(format!("The header {name} is left out: it repeats a cookie of the browser's session."));
             asked.headers.retain(|(it, _)| !it.eq_ignore_ascii_case(&name));
             continue;
         }
@@ -228,9 +231,10 @@ fn request(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftStep> {
     }
     let mut steps = Vec::new();
     if !matches.is_empty() {
-        steps.push(get(form_page(&asked), vault).with_comments([
-            "The token against forged forms is new with every page, so it is taken from one.".to_owned(),
-        ]));
+        steps.push(
+            get(form_page(&asked), vault)
+                .with_comments(["The CSRF token is new with every page, so it is read from one.".to_owned()]),
+        );
         steps.extend(matches);
     }
     let (ask, said) = asked.to_request_step(vault, &taken);

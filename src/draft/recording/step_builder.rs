@@ -1,4 +1,4 @@
-//! The way to the list: what was sent, as steps, and the pages that these steps stand on.
+//! Builds the steps to the list: what was sent, and the pages that these steps need.
 
 use std::collections::BTreeMap;
 
@@ -29,17 +29,17 @@ struct StepBuilder<'v> {
     target: &'v ListTarget,
     vault: &'v mut Vault,
     steps: Vec<DraftStep>,
-    /// The visit whose page the robot stands on.
+    /// The visit whose page is the robot's current page.
     current_visit: Option<usize>,
-    /// What the list's own headers are written as, where an earlier answer gave them out.
+    /// Values for the list's own headers that come from an earlier response.
     tokens: BTreeMap<String, String>,
 }
 
-/// A value that could be a token: too long to be typed, or called so.
+/// Minimum length of a token: longer than anything a person types.
 const MIN_TOKEN: usize = 16;
 
 impl<'v> StepBuilder<'v> {
-    /// Takes over what was sent here; pages that were only looked at are left.
+    /// Adds steps for what was sent in a visit; pages that were only viewed are left out.
     fn add_visit(&mut self, index: usize) {
         let visit = &self.visits[index];
         if !visit.request.is_post() || index == self.target.first_visit && self.target.is_data {
@@ -61,7 +61,7 @@ impl<'v> StepBuilder<'v> {
         }
     }
 
-    /// The list itself, and how it goes on.
+    /// Adds the list itself and its pagination.
     fn add_list(&mut self) {
         let first = self.target.first_visit;
         let list = &self.visits[first];
@@ -76,7 +76,7 @@ impl<'v> StepBuilder<'v> {
         }
         if self.target.details > 0 {
             let comment = format!(
-                "The recording also visited {} of the pages behind the rows. To add their columns, take the # away:",
+                "The recording also visited detail pages ({} in all). To add their columns, remove the # below:",
                 self.target.details
             );
             let step = DraftStep { is_proposal: true, ..DraftStep::new(ScriptStep::Details(DetailsStep::default())) };
@@ -95,7 +95,7 @@ impl<'v> StepBuilder<'v> {
             .with_comments(comments)
     }
 
-    /// Stands on the page of a visit, fetching it if need be.
+    /// Makes the page of a visit the current one, fetching it if necessary.
     fn go_to(&mut self, index: usize) {
         if self.current_visit != Some(index) {
             let step = self.request(&page_request(self.visits[index].url()), &BTreeMap::new());
@@ -131,11 +131,11 @@ impl<'v> StepBuilder<'v> {
         let login = LoginStep { url, user, password, ..empty_login() };
         Some(
             DraftStep::new(ScriptStep::Login(login))
-                .with_comments(["The log-in; it is skipped while the kept session still holds.".to_owned()]),
+                .with_comments(["Logs in; skipped while the kept session is still logged in.".to_owned()]),
         )
     }
 
-    /// A short number that is asked for right after the password.
+    /// True for a short number that is sent right after the password.
     fn is_one_time_code(&self, fields: &[(String, String)]) -> bool {
         const WORDS: &[&str] = &["otp", "code", "2fa", "mfa", "token", "pin", "verification"];
         let after_login = matches!(self.steps.last(), Some(DraftStep { step: ScriptStep::Login(_), .. }));
@@ -149,7 +149,7 @@ impl<'v> StepBuilder<'v> {
         let Some((_, value)) = fields.iter().find(|(_, value)| is_short_number(value)) else { return };
         let key = self.vault.replace_secret(
             "totp",
-            "the key of the one-time codes, in base32, as the site showed it beside its QR code",
+            "the TOTP secret in base32, as the site showed it beside its QR code",
             value,
         );
         if let Some(DraftStep { step: ScriptStep::Login(login), .. }) = self.steps.last_mut() {
@@ -157,7 +157,7 @@ impl<'v> StepBuilder<'v> {
         }
     }
 
-    /// A form of an earlier page, if one of them has it.
+    /// Adds a `submit` step if an earlier page has the form.
     fn submit(&mut self, index: usize) -> bool {
         let asked = &self.visits[index].request;
         let found = (0..index)
@@ -182,7 +182,7 @@ impl<'v> StepBuilder<'v> {
         true
     }
 
-    /// A request of its own making; tokens in it are taken from the page that gave them out.
+    /// Adds the request itself; tokens in it are read from the page that contains them.
     fn post(&mut self, index: usize) {
         let asked = &self.visits[index].request;
         let mut taken = BTreeMap::new();
@@ -196,7 +196,7 @@ impl<'v> StepBuilder<'v> {
         self.push(step, Some(index));
     }
 
-    /// Takes a value from the page that it stands on, if one does; answers what stands for it.
+    /// Reads a value from the earlier page that contains it; returns the variable.
     fn take_from_page(&mut self, before: usize, name: &str, value: &str) -> Option<String> {
         let place =
             (0..before).rev().find_map(|at| Some((at, self.visits[at].page.as_ref()?.attribute_holding(value)?)));
@@ -214,7 +214,7 @@ impl<'v> StepBuilder<'v> {
         Some(format!("${{{variable}}}"))
     }
 
-    /// What this answer gave out and the list's headers carry: a token of a log-in by script.
+    /// Reads tokens from this response that the list's headers carry, as after a login by script.
     fn take_tokens_of_answer(&mut self, index: usize) {
         let list = &self.visits[self.target.first_visit].request;
         let Some(json) = self.visits[index].json.as_ref() else { return };
@@ -233,7 +233,7 @@ impl<'v> StepBuilder<'v> {
         }
     }
 
-    /// The data that bring the list; a page before them where there was one, for its cookies and tokens.
+    /// Adds the data request of the list, after a page where there was one, for its cookies and tokens.
     fn add_data_request(&mut self, first: usize) {
         let asked = &self.visits[first].request;
         let page = (0..first).rev().find(|&at| self.visits[at].is_page());
@@ -246,7 +246,7 @@ impl<'v> StepBuilder<'v> {
                 taken.insert(name.to_lowercase(), variable);
             }
         }
-        let comment = "The rows come as data: no page shows them until a script has drawn it.".to_owned();
+        let comment = "The rows are loaded as JSON: the page shows them only after a script has run.".to_owned();
         let step = self.request(asked, &taken).with_comments([comment]);
         self.push(step, Some(first));
     }
@@ -256,7 +256,7 @@ impl<'v> StepBuilder<'v> {
             Continuation::NextLink => PaginateStep::default(),
             Continuation::Counting(Series::Param { name, from, step }) => {
                 let has_number = list.url().query_pairs().any(|(it, _)| it == name.as_str());
-                // As `paginate` counts when nothing is said: pages from 1, rows from 0.
+                // The defaults of `paginate`: pages from 1, rows from 0.
                 let expected = if step == 1 { 2 } else { step };
                 let from = Some(from).filter(|&from| !has_number && from != expected);
                 PaginateStep {
@@ -297,7 +297,7 @@ fn is_short_number(value: &str) -> bool {
     (4..=8).contains(&value.len()) && value.chars().all(|c| c.is_ascii_digit())
 }
 
-/// A log-in by script: JSON or a form that a script has sent, with a password in it.
+/// True for a login by script: JSON or a form with a password, sent by a script.
 fn asks_for_password(asked: &RecordedRequest) -> bool {
     match &asked.body {
         RecordedBody::Json(json) => json.as_object().is_some_and(|map| map.keys().any(|key| is_password(key))),

@@ -1,4 +1,4 @@
-//! Which of the visits is the list, and what was done with it.
+//! Finds the list among the visits, and how it was used.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,24 @@ use super::super::series::{Series, between, is_page_name};
 use super::Visit;
 use crate::robot::pager;
 
-/// The list.
 #[derive(Debug)]
 pub struct ListTarget {
-    /// Its first page.
+    /// Index of the visit with its first page.
     pub first_visit: usize,
     pub continuation: Option<Continuation>,
-    /// How many pages behind its rows were visited.
+    /// Number of visited detail pages.
     pub details: usize,
-    /// It is data, not a page.
+    /// It is JSON data, not a page.
     pub is_data: bool,
 }
 
-/// How the list goes on.
+/// How the list continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Continuation {
-    /// By a link that the robot finds by itself.
+    /// By a link that the robot finds automatically.
     NextLink,
     Counting(Series),
-    /// By something in the answer: parameter and place.
+    /// By a value in the response: parameter and path.
     Cursor {
         name: String,
         path: String,
@@ -39,7 +38,7 @@ pub fn find_list(visits: &[Visit]) -> Option<ListTarget> {
         .or_else(|| last_page(visits))
 }
 
-/// Data that no page shows: the list that a script draws.
+/// Data that no page shows: a list that a script renders.
 fn find_data_list(visits: &[Visit]) -> Option<ListTarget> {
     let count = |visit: &Visit| visit.json.as_ref().map_or(0, |json| longest_list(json).len());
     let is_hidden = |index: usize| {
@@ -49,7 +48,7 @@ fn find_data_list(visits: &[Visit]) -> Option<ListTarget> {
     };
     let found: Vec<usize> = (0..visits.len()).filter(|&index| !visits[index].is_document && is_hidden(index)).collect();
     let most = found.iter().map(|&index| count(&visits[index])).max()?;
-    // Pages of one list have about as many rows: the first of them is where it begins.
+    // Pages of one list have a similar number of rows: the first of them is the start.
     let first = *found.iter().find(|&&index| count(&visits[index]) * 2 > most)?;
     let series = found
         .iter()
@@ -58,7 +57,7 @@ fn find_data_list(visits: &[Visit]) -> Option<ListTarget> {
     Some(ListTarget { first_visit: first, continuation: series, details: 0, is_data: true })
 }
 
-/// The last of the lists that somebody has paged through.
+/// The last list that was paged through.
 fn find_paged_list(visits: &[Visit]) -> Option<ListTarget> {
     let pages: Vec<usize> = (0..visits.len()).filter(|&index| visits[index].is_document).collect();
     let mut found = None;
@@ -85,14 +84,14 @@ fn find_paged_list(visits: &[Visit]) -> Option<ListTarget> {
     })
 }
 
-/// The last page whose rows' links were followed.
+/// The last page from which links of rows were followed.
 fn find_list_with_followed_rows(visits: &[Visit]) -> Option<ListTarget> {
     let indices = (0..visits.len()).rev().filter(|&index| visits[index].is_document);
-    // Learning costs some ten milliseconds a page.
+    // Learning takes some ten milliseconds per page.
     const LOOKED_AT: usize = 30;
     let mut counted = indices.take(LOOKED_AT).map(|index| (index, count_detail_visits(visits, index)));
     let (first, details) = counted.find(|(_, details)| *details > 0)?;
-    // Somebody who came back to the list has seen it before: the first time is the way there.
+    // If the list was visited several times, the first visit shows the way to it.
     let first =
         visits.iter().position(|visit| visit.is_document && visit.url() == visits[first].url()).unwrap_or(first);
     Some(ListTarget { first_visit: first, continuation: next_link(&visits[first]), details, is_data: false })
@@ -108,7 +107,7 @@ fn next_link(visit: &Visit) -> Option<Continuation> {
     pager::next_link(&page.tree, &page.url).map(|_| Continuation::NextLink)
 }
 
-/// Visits after the list that lead to one of its rows.
+/// Visits after the list to pages of its rows.
 fn count_detail_visits(visits: &[Visit], list: usize) -> usize {
     let later: BTreeSet<String> =
         visits[list + 1..].iter().filter(|visit| visit.is_page()).map(|visit| visit.request.url.to_string()).collect();
@@ -118,7 +117,7 @@ fn count_detail_visits(visits: &[Visit], list: usize) -> usize {
     }
 }
 
-/// Does the one list go on with the other?
+/// True if one list continues with the other.
 fn continuation_between(first: &Visit, second: &Visit) -> Option<Continuation> {
     let next = first.page.as_ref().and_then(|page| pager::next_link(&page.tree, &page.url));
     if next.as_ref() == Some(&second.request.url) {

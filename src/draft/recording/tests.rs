@@ -71,7 +71,12 @@ fn check(entries: &[Value], expected: &str) {
 /// A list with eight rows, and a link to the page after it.
 fn list(next: Option<&str>) -> String {
     let rows: String = (1..=8)
-        .map(|n| format!("<li class=row><a href=\"/item/{n}\">Chair number {n}</a> <b class=price>€ {n}5.00</b> <i>in stock</i></li>"))
+        .map(|n| {
+            format!(
+                "<li class=row><a href=\"/item/{n}\">Chair number {n}</a> <b class=price>€ {n}5.00</b> \
+                 <i>in stock</i></li>"
+            )
+        })
         .collect();
     let next = next.map(|href| format!("<a rel=next href=\"{href}\">Next</a>")).unwrap_or_default();
     format!("<html><title>Chairs</title><h1>Chairs</h1><ul class=rows>{rows}</ul><div class=pager>{next}</div></html>")
@@ -101,7 +106,8 @@ fn a_log_in_a_list_and_its_pages_are_three_steps() {
             page("https://shop.test/chairs?page=2", &list(Some("/chairs?page=3"))),
             page("https://shop.test/chairs?page=3", &list(None)),
         ],
-        "login = { url = \"https://shop.test/login\", user = \"anna@shop.test\", password = \"${secret:shop_password}\" }\n\
+        "login = { url = \"https://shop.test/login\", user = \"anna@shop.test\", \
+         password = \"${secret:shop_password}\" }\n\
          get = \"https://shop.test/chairs\"\n\
          paginate = {}",
     );
@@ -140,9 +146,10 @@ fn rows_that_were_clicked_are_proposed_as_details() {
 
 #[test]
 fn a_form_is_submitted_on_its_page_with_what_was_typed() {
-    let search = "<form id=find method=post action=/find><input type=hidden name=__token value=aaaabbbbccccdddd><input name=q>\
-        <select name=size><option value=s selected>Small<option value=l>Large</select>\
-        <input type=checkbox name=new value=1 checked><button name=go value=1>Go</button></form>";
+    let search = "<form id=find method=post action=/find><input type=hidden name=__token value=aaaabbbbccccdddd>\
+                  <input name=q>\
+                  <select name=size><option value=s selected>Small<option value=l>Large</select>\
+                  <input type=checkbox name=new value=1 checked><button name=go value=1>Go</button></form>";
     check(
         &[
             page("https://shop.test/", "<p>Hello"),
@@ -152,7 +159,8 @@ fn a_form_is_submitted_on_its_page_with_what_was_typed() {
                 &[("/response/content/text", json!(list(None)))],
             ),
         ],
-        "get = \"https://shop.test/search\"\nsubmit = { form = \"search\", fields = { q = \"red chair\", size = \"l\" } }",
+        "get = \"https://shop.test/search\"\nsubmit = { form = \"search\", fields = { q = \"red chair\", \
+         size = \"l\" } }",
     );
 }
 
@@ -234,7 +242,8 @@ fn a_log_in_by_script_hands_its_token_on() {
             login,
             header(data("https://shop.test/api/items", json!(items(0))), "authorization", &format!("Bearer {token}")),
         ],
-        "post = { url = \"https://shop.test/api/login\", json = { email = \"anna@shop.test\", password = \"${secret:shop_password}\" } }\n\
+        "post = { url = \"https://shop.test/api/login\", json = { email = \"anna@shop.test\", \
+         password = \"${secret:shop_password}\" } }\n\
          match = { json = \"auth.token\", into = \"token\" }\n\
          get = { url = \"https://shop.test/api/items\", headers = { authorization = \"Bearer ${token}\" } }",
     );
@@ -271,19 +280,19 @@ fn what_firefox_writes_is_read_as_well() {
 #[test]
 fn a_file_that_is_no_recording_is_answered_with_a_sentence() {
     for (text, part) in [
-        ("", "not a whole HAR file"),
-        ("{", "not a whole HAR file"),
-        ("[1,2]", "not a whole HAR file"),
+        ("", "not a complete HAR file"),
+        ("{", "not a complete HAR file"),
+        ("[1,2]", "not a complete HAR file"),
         ("{\"log\":{}}", "it has no `log.entries`"),
-        ("{\"log\":{\"entries\":[{\"request\":1}]}}", "not a whole HAR file"),
-        ("{\"log\":{\"entries\":[", "not a whole HAR file"),
+        ("{\"log\":{\"entries\":[{\"request\":1}]}}", "not a complete HAR file"),
+        ("{\"log\":{\"entries\":[", "not a complete HAR file"),
         ("{\"log\":{\"entries\":[]}}", "no web page"),
     ] {
         let error = from_har(text.as_bytes()).expect_err(text).to_string();
         assert!(error.contains(part), "{text}: {error}");
     }
     let pictures = har(&[entry("GET", "https://a.test/a.png", "image", "image/png", "")]);
-    assert!(from_har(pictures.as_bytes()).is_err_and(|error| error.to_string().contains("(1 requests)")));
+    assert!(from_har(pictures.as_bytes()).is_err_and(|error| error.to_string().contains("(requests: 1)")));
     let endless = std::io::Read::chain(&b"{\"log\":{\"x\":\""[..], std::io::repeat(b' '));
     assert!(matches!(har::read(endless, 1 << 20), Err(HarError::TooLarge)));
 }
@@ -292,13 +301,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_secret_of_a_recording_is_ever_in_its_draft(secret in "[a-zA-Z0-9!@#%^&*+=/?_äé\"'\\\\.-]{8,24}", place in 0..7_usize) {
+    fn no_secret_of_a_recording_is_ever_in_its_draft(
+        secret in "[a-zA-Z0-9!@#%^&*+=/?_äé\"'\\\\.-]{8,24}", place in 0..7_usize
+    ) {
         let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         let rows = data("https://shop.test/api", json!(items(0)));
         let mut by_script = entry("POST", "https://shop.test/api/login", "xhr", "application/json", "{}");
-        by_script["request"]["postData"] = json!({ "mimeType": "application/json", "text": json!({ "password": secret, "copy": secret }).to_string() });
+        let text = json!({ "password": secret, "copy": secret }).to_string();
+        by_script["request"]["postData"] = json!({ "mimeType": "application/json", "text": text });
         let entries = match place {
-            0 => vec![page("https://shop.test/login", LOGIN), post("https://shop.test/session", &format!("email=a&password={form}"))],
+            0 => vec![
+                page("https://shop.test/login", LOGIN),
+                post("https://shop.test/session", &format!("email=a&password={form}")),
+            ],
             1 => vec![header(rows, "Authorization", &format!("Bearer {secret}"))],
             2 => vec![header(rows, "X-Api-Key", &secret)],
             3 => vec![page(&format!("https://shop.test/?access_token={form}"), &list(None))],
@@ -307,7 +322,10 @@ proptest! {
                 header(page("https://shop.test/", "<p>"), "Cookie", &format!("sid=0123456789{secret}")),
                 page(&format!("https://shop.test/x?q=0123456789{form}"), &list(None)),
             ],
-            _ => vec![page("https://shop.test/", "<p>"), post("https://shop.test/find", &format!("passwort1={form}&passwort2={form}"))],
+            _ => vec![
+                page("https://shop.test/", "<p>"),
+                post("https://shop.test/find", &format!("passwort1={form}&passwort2={form}")),
+            ],
         };
         let draft = draft(&entries);
         let seen = format!("{}{}{:?}", draft.robot_toml(), draft.task_toml(), draft);

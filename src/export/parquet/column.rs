@@ -1,4 +1,4 @@
-//! A column of a group that is being gathered.
+//! A column of the row group that is being collected.
 
 use chrono::{DateTime, Datelike, NaiveDate};
 use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
@@ -9,11 +9,11 @@ use parquet::schema::types::Type;
 
 use super::super::{OutputCell, OutputField, OutputKind};
 
-/// Beside its bytes: the places of a text in two lists, and that it is there.
+/// Memory of a cell beside its bytes: the positions of a text in two lists, and that it is present.
 const CELL_BYTES: usize = 48;
 
 pub(super) struct ParquetColumn {
-    /// Which of the fields it is of.
+    /// Index of its field.
     pub field: usize,
     name: String,
     cells: ColumnBuffer,
@@ -33,7 +33,7 @@ enum ColumnBuffer {
 }
 
 impl ParquetColumn {
-    /// A field's column; of a date two, since Parquet has days and instants and no third thing: the day, and the instant where
+    /// The columns of a field. A date has two, since Parquet has days and instants only: the day, and the instant where
     /// the text says a time.
     pub fn of(field: usize, it: &OutputField) -> Vec<ParquetColumn> {
         let column = |name: String, cells: ColumnBuffer| ParquetColumn { field, name, cells, present: Vec::new() };
@@ -66,7 +66,7 @@ impl ParquetColumn {
             .build()
     }
 
-    /// Appends a cell, and says how much memory it takes.
+    /// Appends a cell, and returns how much memory it takes.
     pub fn push_cell(&mut self, cell: &OutputCell<'_>) -> usize {
         let mut bytes = CELL_BYTES;
         let is_there = match (&mut self.cells, cell) {
@@ -86,7 +86,7 @@ impl ParquetColumn {
         bytes
     }
 
-    /// Writes all cells and forgets them.
+    /// Writes all cells and clears the column.
     pub fn write(&mut self, to: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
         let present = Some(&self.present[..]);
         match &mut self.cells {
@@ -115,7 +115,7 @@ fn push<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
     is_there
 }
 
-/// The day that the text says, where it was written; of a month or a year alone the first.
+/// The day as written in the text; of a month or a year alone the first.
 fn day(date: &str) -> Option<i32> {
     let day = date.get(..10).unwrap_or(date);
     let whole = match day.len() {

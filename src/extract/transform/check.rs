@@ -1,4 +1,4 @@
-//! What a person can write about columns that parses and still cannot be.
+//! Validates the `[[column]]` tables: finds mistakes that are valid TOML, such as a join of unknown columns.
 
 use super::{ColumnTransform, ColumnTransformError};
 use crate::model::Column;
@@ -12,7 +12,7 @@ impl ColumnTransform {
             let names = self.splits[at].iter().flat_map(|cut| &cut.names);
             for name in names {
                 if let Some((_, other)) = makers.iter().find(|(it, _)| it == name) {
-                    let message = format!("`{name}` is made of `{}` already", self.columns[*other].name);
+                    let message = format!("`{name}` is already a piece of `{}`", self.columns[*other].name);
                     return problem(at, key_of(column), message, "give the piece another name");
                 }
                 makers.push((name, at));
@@ -20,8 +20,8 @@ impl ColumnTransform {
             let is_made = self.split_producing(&column.name).is_some();
             if is_made && (self.splits[at].is_some() || column.join.is_some()) {
                 let message =
-                    format!("`{}` is a piece of another column, and cannot be cut or joined again", column.name);
-                return problem(at, key_of(column), message, "say all of it in the other column's `pattern`");
+                    format!("`{}` is a piece of another column and cannot be split or joined again", column.name);
+                return problem(at, key_of(column), message, "write one `pattern` in the other column for all pieces");
             }
         }
         self.check_joins()
@@ -35,10 +35,10 @@ impl ColumnTransform {
             let Some(join) = &named.join else { continue };
             let problem = |message: String, hint| Err(ColumnTransformError { column, key: "join", message, hint });
             if self.splits[column].is_some() {
-                return problem("a column is cut or joined, not both".to_owned(), "make it two columns");
+                return problem("a column has `split` or `join`, not both".to_owned(), "make it two columns");
             }
             if join.len() < 2 {
-                return problem("`join` needs two columns at least".to_owned(), "write join = [\"day\", \"time\"]");
+                return problem("`join` needs at least two columns".to_owned(), "write join = [\"day\", \"time\"]");
             }
             if let Some(name) = join.iter().find(|name| !is_known(name)) {
                 let message = format!("there is no column `{name}` to join");

@@ -1,26 +1,26 @@
-//! How one text becomes several: by a pattern or at a delimiter.
+//! Splits one text into several: by a regular expression or at a delimiter.
 
 use regex::{Regex, RegexBuilder};
 
 use super::ColumnTransformError;
 use crate::model::Column;
 
-/// A pattern that compiles to more than this would cost more than the page it is used on.
+/// Maximum compiled size of a pattern; a larger one would cost more than the page it is applied to.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 
-/// How a text comes apart, and the names of its pieces.
+/// How a text is split, and the names of the pieces.
 pub struct ColumnSplit {
     method: SplitMethod,
     pub names: Vec<String>,
 }
 
 enum SplitMethod {
-    /// The groups, in the order of the names; 0 is all of it.
+    /// The groups, in the order of the names; 0 is the whole match.
     Pattern(Regex, Vec<usize>),
     Delimiter(String),
 }
 
-/// How a column is cut, if it is.
+/// The split of a column, if it has one.
 pub fn column_split(at: usize, column: &Column) -> Result<Option<ColumnSplit>, ColumnTransformError> {
     let problem = |key, message: String, hint| Err(ColumnTransformError { column: at, key, message, hint });
     match (&column.pattern, &column.split) {
@@ -57,13 +57,13 @@ pub fn column_split(at: usize, column: &Column) -> Result<Option<ColumnSplit>, C
             if split.delimiter().is_empty() {
                 return problem(
                     "split",
-                    "there is nothing to cut at".to_owned(),
-                    "write split = \" by \", or what stands between the parts",
+                    "`split` has no delimiter".to_owned(),
+                    "write the text between the parts, for example split = \" by \"",
                 );
             }
             if names.len() < 2 || names.iter().any(|it| it.trim().is_empty()) {
                 let hint = "write split = { at = \" by \", into = [\"book\", \"author\"] }";
-                return problem("split", "`into` names two columns at least".to_owned(), hint);
+                return problem("split", "`into` needs at least two column names".to_owned(), hint);
             }
             Ok(Some(ColumnSplit { method: SplitMethod::Delimiter(split.delimiter().to_owned()), names }))
         }
@@ -71,7 +71,7 @@ pub fn column_split(at: usize, column: &Column) -> Result<Option<ColumnSplit>, C
 }
 
 impl ColumnSplit {
-    /// One of the pieces; none where the text has no such piece.
+    /// One of the pieces; `None` if the text has no such piece.
     pub fn piece(&self, text: &str, piece: usize) -> Option<String> {
         let found = match &self.method {
             SplitMethod::Pattern(regex, groups) => regex.captures(text)?.get(*groups.get(piece)?)?.as_str(),

@@ -8,7 +8,7 @@ fn columns(toml: &str) -> Vec<Column> {
     toml::from_str::<Task>(toml).expect("columns").column
 }
 
-/// Slots and cells are written `a | b`; an empty cell is none.
+/// Slots and cells are written `a | b`; an empty cell is `None`.
 fn check(toml: &str, slots: &str, rows: &[&str], expected: &[&str]) {
     let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
     let cell = |text: String| (!text.is_empty()).then_some(text);
@@ -26,14 +26,16 @@ fn refused(toml: &str) -> String {
 
 #[test]
 fn a_pattern_makes_two_columns_of_one() {
-    let toml = "[[column]]\nname = 'book'\npattern = '(?<book>.+) by (?<author>.+)'\n[[column]]\nname = 'author'\n[[column]]\nname = 'price'";
+    let toml = "[[column]]\nname = 'book'\npattern = '(?<book>.+) by (?<author>.+)'\n[[column]]\nname = 'author'\n\
+                [[column]]\nname = 'price'";
     let rows = ["Emma by Jane Austen | 5", "Anonymous | 7"];
     check(toml, "c1 | c2", &rows, &["book | author | price", "Emma | Jane Austen | 5", " |  | 7"]);
 }
 
 #[test]
 fn a_split_cuts_at_a_delimiter_into_named_pieces() {
-    let toml = "[[column]]\nname = 'line'\nsplit = { at = ',', into = ['title', 'edition', 'pages'] }\n[[column]]\nname = 'price'";
+    let toml = "[[column]]\nname = 'line'\nsplit = { at = ',', into = ['title', 'edition', 'pages'] }\n\
+                [[column]]\nname = 'price'";
     let rows = ["Emma, 2nd, 90, bound | 5", "Persuasion | 7"];
     let expected = ["title | edition | pages | price", "Emma | 2nd | 90, bound | 5", "Persuasion |  |  | 7"];
     check(toml, "c1 | c2", &rows, &expected);
@@ -42,7 +44,8 @@ fn a_split_cuts_at_a_delimiter_into_named_pieces() {
 
 #[test]
 fn joined_columns_become_one_and_defaults_fill_what_is_empty() {
-    let toml = "[[column]]\nname = 'day'\n[[column]]\nname = 'time'\n[[column]]\nname = 'when'\njoin = ['day', 'time']\n\
+    let toml = "[[column]]\nname = 'day'\n[[column]]\nname = 'time'\n\
+                [[column]]\nname = 'when'\njoin = ['day', 'time']\n\
                 [[column]]\nname = 'stock'\ndefault = 'none'";
     let rows = ["Mon | 14:05 | 3", "Tue |  | ", " |  | "];
     check(toml, "c1 | c2 | c3", &rows, &["when | stock", "Mon 14:05 | 3", "Tue | none", " | "]);
@@ -67,10 +70,10 @@ fn mistakes_are_said_with_what_to_do() {
     let huge = format!("[[column]]\nname = 'a'\npattern = '(\\w{{1000}}){{1000}}{}'", "");
     assert!(refused(&huge).starts_with("this regular expression cannot be used"), "{}", refused(&huge));
     assert!(refused("[[column]]\nname = 'a'\npattern = '('").starts_with("this regular expression cannot be used"));
-    assert_eq!(refused("[[column]]\nname = 'a'\nsplit = ''"), "there is nothing to cut at");
+    assert_eq!(refused("[[column]]\nname = 'a'\nsplit = ''"), "`split` has no delimiter");
     assert_eq!(refused("[[column]]\nname = 'a'\njoin = ['b', 'c']"), "there is no column `b` to join");
     let twice = "[[column]]\nname = 'a'\npattern = '(?<x>.)'\n[[column]]\nname = 'b'\npattern = '(?<x>.)'";
-    assert_eq!(refused(twice), "`x` is made of `a` already");
+    assert_eq!(refused(twice), "`x` is already a piece of `a`");
     assert_eq!(
         refused("[[column]]\nname = 'a'\npattern = '.'\nsplit = ','"),
         "a column has `pattern` or `split`, not both"

@@ -1,4 +1,4 @@
-//! From a person's choice to what is written into the task's folder.
+//! Accepts a candidate: computes template, columns and expected rows that are written into the task's folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,33 +12,33 @@ use crate::learn::help::Help;
 use crate::model::{Column, Table};
 use crate::normalise::{Hints, infer};
 
-/// What a person chose.
+/// The candidate and the column names that a person chose.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CandidateChoice {
     /// Which candidate, from 0.
     pub pick: usize,
-    /// For each column of the candidate: its name, or none when it is not wanted.
+    /// For each column of the candidate: its name, or `None` to leave it out.
     pub names: Vec<Option<String>>,
-    /// How long the person looked at it.
+    /// How long the person took.
     pub seconds: Option<f64>,
 }
 
-/// A choice, worked out: all that the task's folder gets but the page itself.
+/// All that is written into the task's folder, except the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AcceptedList {
     /// As JSON text.
     pub template: String,
-    /// Which of the shown candidates it was, counted from 1.
+    /// Number of the shown candidate, from 1.
     pub candidate: u32,
     pub method: String,
     pub rows: u64,
     pub first_row: String,
-    /// As task.toml will have them.
+    /// The columns for task.toml.
     pub columns: Vec<Column>,
-    /// The names that were given, in the order of the slots.
+    /// The chosen names, in the order of the slots.
     pub names: Vec<String>,
-    /// The rows that are expected of the page.
+    /// The rows expected on the page, for the sample.
     pub expected: Table,
     pub said: Help,
     pub repairs: bool,
@@ -46,8 +46,7 @@ pub struct AcceptedList {
 }
 
 impl PageLabeller {
-    /// A name or none for each column of a candidate, out of names that were given in order: for the columns that are
-    /// shown, or for all of them.
+    /// Assigns names given in order to a candidate's columns: to the shown columns, or to all of them.
     pub fn assign_names(
         &self,
         proposal: &ListProposal,
@@ -104,8 +103,8 @@ impl PageLabeller {
         })
     }
 
-    /// The columns as task.toml will have them: those that it knows stay as a person wrote them, with those made of them; the
-    /// others get the type that their values have.
+    /// The columns for task.toml. Known columns stay as a person wrote them, with the columns derived from them; new
+    /// ones get the type inferred from their values.
     fn columns(&self, candidate: &Candidate, names: &[Option<String>]) -> Result<Vec<Column>, PageLabellingError> {
         let (known, tree) = (&self.known, self.tree());
         let lang = tree.elements("html").next().and_then(|html| tree.attribute(html, "lang"));
@@ -146,7 +145,7 @@ fn check_names(choice: &CandidateChoice, candidate: &Candidate) -> Result<(), Pa
     if seen.is_empty() { Err(PageLabellingError::NoColumns) } else { Ok(()) }
 }
 
-/// Columns that were given the same name become one, at the end: the first of them that a row has.
+/// Merges columns with the same name into one at the end; a cell is the first non-empty one.
 fn merge_same_names(candidate: &Candidate, names: &[Option<String>]) -> (Candidate, Vec<Option<String>>) {
     let (mut candidate, mut names) = (candidate.clone(), names.to_vec());
     let given: BTreeSet<String> = names.iter().flatten().cloned().collect();

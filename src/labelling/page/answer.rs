@@ -1,4 +1,5 @@
-//! One question about a page, and its answer: what goes over the wire when a page is studied in a process of its own.
+//! Request and answer of a labelling job: what parent and child exchange when a page is labelled in a sandboxed child
+//! process.
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -10,14 +11,13 @@ use crate::model::{Row, RunId};
 use crate::page::tokens::Span;
 use crate::page::{Tokens, sanitise};
 
-/// Rows of a list that a person is shown; nobody scrolls through more to say yes.
+/// Maximum rows shown; nobody scrolls through more to confirm a list.
 const MAX_SHOWN_ROWS: usize = 100;
-/// Characters of a cell that are shown.
+/// Maximum characters shown of a cell.
 const MAX_SHOWN_CHARS: usize = 300;
-/// Rows that are outlined on the page.
+/// Maximum rows outlined on the page.
 const MAX_OUTLINED_ROWS: usize = 2_000;
 
-/// What is known, and what is asked of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LabellingRequest {
     pub known: LabellingContext,
@@ -27,11 +27,11 @@ pub struct LabellingRequest {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabellingQuestion {
-    /// Which lists are there, in the light of what was said?
+    /// Propose lists, with this help.
     Lists(Help),
-    /// One of them is taken.
+    /// Accept one of the lists.
     Take(Help, CandidateChoice),
-    /// What does the page look like?
+    /// Render the page.
     Page,
 }
 
@@ -39,15 +39,15 @@ pub enum LabellingQuestion {
 #[serde(rename_all = "lowercase")]
 pub enum LabellingAnswer {
     Lists(Box<ProposalView>),
-    /// With the page as it was sent.
+    /// The page's bytes follow.
     Taken(Box<AcceptedList>),
-    /// With the page as HTML that can do nothing.
+    /// Sanitised HTML of the page follows.
     Page,
-    /// What was said does not fit the page, and why.
+    /// The help does not fit the page; says why.
     Refused(String),
 }
 
-/// What a person sees of a proposal.
+/// A proposal as a person sees it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProposalView {
     pub run: RunId,
@@ -62,21 +62,22 @@ pub struct ProposalView {
 pub struct CandidateView {
     pub method: String,
     pub rows: usize,
-    /// The template as a person can read it.
+    /// The template in readable notation.
     pub template: String,
-    /// The columns by the template's own names, and those that are proposed; none for a column that is hidden at first.
+    /// The template's column names.
     pub columns: Vec<String>,
+    /// The proposed names; `None` for a column that is hidden at first.
     pub names: Vec<Option<String>>,
     /// The first rows.
     pub records: Vec<Vec<Option<String>>>,
-    /// Where rows stand on the page: first and last line.
+    /// First and last line of each row on the page.
     pub places: Vec<(LineRef, LineRef)>,
 }
 
-/// An element's node, or a text's in a listing and where in it the line begins.
+/// An element's node; in a listing, a text node and the offset at which the line begins.
 pub type LineRef = (u32, u32);
 
-/// Answers, with the bytes that go with it.
+/// The answer and the bytes that follow it.
 pub fn answer(study: PageLabeller, ask: &LabellingQuestion) -> (LabellingAnswer, Vec<u8>) {
     match ask {
         LabellingQuestion::Page => (LabellingAnswer::Page, sanitise::html(study.tree()).into_bytes()),
@@ -128,9 +129,9 @@ fn candidate_view(candidate: &Candidate, names: Vec<Option<String>>, tokens: &To
     }
 }
 
-/// From the first line of a row to its last; a row that was cut from tokens may end with what began before it.
+/// First and last line of a row. A token-based row may end with the end tag of an element that began before it.
 fn line_range(tokens: &Tokens<'_>, row: Span) -> Option<(LineRef, LineRef)> {
-    // One that was kept may be of another page than this, for all that is known here.
+    // A stored candidate may belong to another page; then the span is out of range.
     let row = tokens.list.get(row.start as usize..row.stop as usize)?;
     let first = row.first()?.line();
     let last = row.iter().rev().find(|token| token.is_visible() && token.line() >= first)?.line();

@@ -1,17 +1,17 @@
-//! Which new column is which old one, by the values that both have.
+//! Carries column names over to a new list: matches new and old columns by the values they share.
 
 use std::collections::{BTreeSet, HashSet};
 
 use crate::model::Table;
 
-/// Equal values that two columns must share, and the share of the new column's values, to carry a name over.
+/// Minimum number of equal values, and their minimum share of the new column's values, to carry a name over.
 const CARRY_MIN_VALUES: usize = 2;
 const CARRY_MIN_SHARE: f64 = 0.3;
-/// Texts of a column that are compared with all others.
+/// Maximum texts compared per column.
 const COMPARED_TEXTS: usize = 100;
 
-/// Columns of the page that task.toml cuts or joins are not published as they stand there: which new column is each of them, by
-/// the texts that were made of it.
+/// Matches columns that task.toml splits or joins. Their texts are not published as they are, so a new column is found
+/// by the published texts derived from it.
 pub(in crate::labelling::page) fn match_transformed_columns(
     old: &Table,
     new: &Table,
@@ -33,7 +33,7 @@ pub(in crate::labelling::page) fn match_transformed_columns(
             };
             let shared = now.iter().filter(|text| has(text)).count();
             let is_enough = shared >= CARRY_MIN_VALUES && shared as f64 >= now.len() as f64 * CARRY_MIN_SHARE;
-            // The shortest that has it all: a whole row's text holds everything.
+            // Prefer the shortest texts: the text of a whole row contains everything.
             (is_enough && !before.is_empty())
                 .then(|| (shared, std::cmp::Reverse(now.iter().map(String::len).sum::<usize>())))
         };
@@ -44,7 +44,7 @@ pub(in crate::labelling::page) fn match_transformed_columns(
     found
 }
 
-/// Pairs (new column, old column) that share the most values, each used once.
+/// Greedy matching: pairs (new column, old column) that share the most values, each column used once.
 pub(in crate::labelling::page) fn match_columns(old: &Table, new: &Table) -> Vec<(usize, usize)> {
     let values = |table: &Table, column: usize| -> HashSet<String> {
         table.rows.iter().filter_map(|row| row.cells.get(column)?.clone()).collect()

@@ -1,11 +1,11 @@
-//! PURE: a page that a run has kept, what is known of its task, and what a person says → lists to choose from → what is written
-//! into the task's folder.
+//! PURE: labels one page: stored page, task context and a person's help → candidate lists → the accepted list.
 //!
-//! `pieme label` does it in its own process; the daemon, which parses no page, has it done in a sealed one (`worker/study.rs`).
+//! `pieme label` runs it in its own process. The daemon parses no pages; it uses a sandboxed child
+//! (`worker/inspect.rs`).
 
-mod column_names;
 mod accept;
 mod answer;
+mod column_names;
 
 use std::slice;
 
@@ -28,15 +28,15 @@ use crate::page::{Tree, charset};
 pub use accept::{AcceptedList, CandidateChoice};
 pub use answer::{CandidateView, LabellingAnswer, LabellingQuestion, LabellingRequest, LineRef, ProposalView, answer};
 
-use self::column_names::{match_columns, match_transformed_columns};
+use column_names::{match_columns, match_transformed_columns};
 
-/// What is known of a page and its task.
+/// The context of a labelling session: page, task and earlier labels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LabellingContext {
-    /// The run that saw the page.
+    /// The run that fetched the page.
     pub run: RunId,
     pub page: PageMeta,
-    /// As task.toml says it.
+    /// `fetch.charset` of task.toml.
     pub charset: String,
     pub timezone: Tz,
     pub columns: Vec<Column>,
@@ -44,15 +44,15 @@ pub struct LabellingContext {
     pub template: Option<String>,
     /// The published rows, to compare with.
     pub good: Option<Table>,
-    /// What a person said of earlier pages, newest first.
+    /// Help given for earlier pages, newest first.
     pub said: Vec<Help>,
     /// The page no longer looks like its template.
     pub redesigned: bool,
-    /// What was found again when the run ended.
+    /// The repair proposals computed at the end of the run.
     pub kept: Option<RepairProposals>,
 }
 
-/// A page that is looked at.
+/// A page being labelled.
 pub struct PageLabeller {
     pub known: LabellingContext,
     /// The page as it was sent.
@@ -60,20 +60,20 @@ pub struct PageLabeller {
     tree: Tree,
 }
 
-/// What there is to choose from.
+/// The candidates to choose from.
 #[derive(Clone)]
 pub struct ListProposal {
     pub candidates: Vec<Candidate>,
-    /// What a person said that the candidates follow: now, or earlier and still true of this page.
+    /// The help that the candidates follow: given now, or earlier and still valid for this page.
     pub said: Help,
-    /// The site was redesigned: the candidates stand under the columns that there were, and the old shape stays readable.
+    /// The site was redesigned: the candidates have the old column names, and the old variant stays in the template.
     pub repairs: bool,
-    /// What speaks against the first of them, where that was looked at when the run ended.
+    /// A reason against the first candidate, if the check at the end of the run found one.
     pub doubt: Option<String>,
 }
 
 impl ListProposal {
-    /// What the person has done to the columns of a candidate.
+    /// The person's edits of a candidate's columns.
     fn steps_of(&self, pick: usize) -> &[SpreadsheetStep] {
         let finish = &self.said.finish;
         if finish.candidate == pick { &finish.sheet } else { &[] }
@@ -82,15 +82,18 @@ impl ListProposal {
 
 #[derive(Debug, thiserror::Error)]
 pub enum PageLabellingError {
-    #[error("no list was found on {0}; is the right page reached? `pieme log` shows the steps")]
+    #[error("no list was found on {0}; check with `pieme log` that the robot reached the right page")]
     NoList(String),
     #[error("{0}")]
     NotWhole(String),
     #[error("there is no candidate {given}; choose 1 to {most}")]
     NoSuchCandidate { given: usize, most: usize },
-    #[error("candidate {pick} has {} ({}), but {} given", pluralised(shown.len(), "column"), shown.join(", "), names_were(*given))]
+    #[error(
+        "candidate {pick} has {} ({}), but {} given",
+        pluralised(shown.len(), "column"), shown.join(", "), names_were(*given)
+    )]
     NameCount { pick: usize, shown: Vec<String>, given: usize },
-    #[error("the column name `{0}` is given twice, in other letters; the same letters make one column of both")]
+    #[error("the column name `{0}` is given twice in different case; write both alike to merge the columns")]
     NameTwice(String),
     #[error("at least one column must be kept")]
     NoColumns,
@@ -118,8 +121,8 @@ impl PageLabeller {
         &self.tree
     }
 
-    /// Lists of the page with what a person says now, or else with the newest of what was said before that still stands on it.
-    /// What is done to a candidate now is done to one of those.
+    /// Lists by the help given now, or else by the newest earlier help that still fits the page. Edits given now apply
+    /// to those lists.
     pub fn propose(&self, help: &Help) -> Result<ListProposal, PageLabellingError> {
         if let Some(cut) = self.tree.limit {
             return Err(PageLabellingError::NotWhole(cut.sentence(self.known.page.url.as_str(), self.body.len())));
@@ -132,7 +135,7 @@ impl PageLabeller {
         Ok(proposal)
     }
 
-    /// What a person said, and is still true of the page, says more than the last good rows; they say more than the page alone.
+    /// Without new help: earlier help that still fits comes before the last good rows, and these before the page alone.
     fn propose_unaided(&self, help: &Help) -> Result<ListProposal, PageLabellingError> {
         if let Some(before) = self.propose_with_previous_help() {
             let is_changed = !help.is_empty();
@@ -153,13 +156,13 @@ impl PageLabeller {
         Ok(ListProposal { candidates, said, repairs: false, doubt: None })
     }
 
-    /// Candidates under the newest words that still match the page.
+    /// Candidates by the newest earlier help that still fits the page.
     fn propose_with_previous_help(&self) -> Option<ListProposal> {
         let fitting = |said: &Help| self.propose_with_help(said.clone()).ok().filter(|it| !it.candidates.is_empty());
         self.known.said.iter().find_map(fitting)
     }
 
-    /// Where the page no longer looks like its template: the list found again by the last good rows.
+    /// The repair of a redesigned page: the list found by the last good rows.
     fn propose_repair(&self, help: &Help) -> Result<Option<ListProposal>, PageLabellingError> {
         let (Some(json), Some(good), true) = (&self.known.template, &self.known.good, self.known.redesigned) else {
             return Ok(None);
@@ -176,7 +179,7 @@ impl PageLabeller {
         Ok(Some(proposal).filter(|it| !it.candidates.is_empty()))
     }
 
-    /// What was found at the run's end. What cannot be read is worked out again.
+    /// The repair computed at the end of the run; `None` if it cannot be read, and it is computed again.
     fn stored_repair(&self) -> Option<(Vec<Candidate>, Option<String>)> {
         let kept = self.known.kept.as_ref()?;
         let candidate = |proposed: &RepairProposal| {
@@ -185,14 +188,14 @@ impl PageLabeller {
             let places: Vec<Span> = proposed.places.iter().map(|&(start, stop)| Span { start, stop }).collect();
             let fits = table.columns.len() == template.columns().len() && places.len() == table.rows.len();
             let method = Finder::from_name(&proposed.method)?.name();
-            // A list that had reached a limit was not kept.
+            // A list that reached a limit was not stored.
             fits.then_some(Candidate { method, score: proposed.score, template, table, row_spans: places, limit: None })
         };
         let candidates: Option<Vec<Candidate>> = kept.proposals.iter().map(candidate).collect();
         Some((candidates.filter(|it| !it.is_empty())?, kept.doubt.clone()))
     }
 
-    /// Takes one more step in the cut of a candidate's rows, or none: then the steps so far are undone.
+    /// Adjusts the rows of a candidate by one more step; without a step, all earlier steps are undone.
     pub fn adjust(
         &self,
         before: &ListProposal,
@@ -208,8 +211,8 @@ impl PageLabeller {
         self.propose(&said)
     }
 
-    /// Names for a candidate's columns: carried over from the published columns where the values are the same, otherwise
-    /// the candidate's own. Columns that are hidden at first have none.
+    /// Names for a candidate's columns: those of published columns with the same values, otherwise the candidate's own.
+    /// Columns that are hidden at first have none.
     pub fn names(&self, proposal: &ListProposal, pick: usize) -> Vec<Option<String>> {
         let candidate = &proposal.candidates[pick];
         let columns = candidate.template.columns();
@@ -217,7 +220,7 @@ impl PageLabeller {
             columns.iter().map(|column| (!column.hidden).then(|| column.name.clone())).collect();
         let is_named = !proposal.said.labels.is_empty() || !proposal.said.finish.columns.is_empty();
         if proposal.repairs || is_named && !self.known.redesigned {
-            // They have their names already: from before, or from the person.
+            // The columns are already named: by the repair, or by the person.
             return names;
         }
         let Some(old) = self.known.good.as_ref().filter(|old| !old.rows.is_empty()) else { return names };
@@ -225,14 +228,14 @@ impl PageLabeller {
         let carried = match_columns(old, &candidate.table);
         let sources = match_transformed_columns(old, &candidate.table, &made);
         if !carried.is_empty() || !sources.is_empty() {
-            // What was published before is what is wanted again, and what a person has just named; nothing more, nothing less.
+            // Exactly the columns published before are wanted, and those that a person has just named.
             if !is_named {
                 names.fill(None);
             }
             let is_made = |name: &String| made.iter().any(|(_, made)| made.contains(name));
             let carried = carried.into_iter().map(|(new, column)| (new, old.columns[column].clone()));
             let carried = carried.filter(|(_, name)| !is_made(name)).chain(sources);
-            // What the person has just cut or joined is not what was published; what came of it is wanted.
+            // A column that the person has just split or joined is replaced by the result.
             let steps = proposal.steps_of(pick);
             let is_gone = |at: usize| columns[at].hidden && steps.iter().any(|step| step.consumes(&columns[at].name));
             let comes = |at: &usize| !columns[*at].hidden && steps.iter().any(|step| step.produces(&columns[*at].name));
@@ -246,13 +249,13 @@ impl PageLabeller {
         names
     }
 
-    /// Columns that task.toml cuts or joins, each with the published columns that come of it.
+    /// Columns that task.toml splits or joins, each with the published columns derived from it.
     fn transformed_columns(&self) -> Vec<(String, Vec<String>)> {
         ColumnTransform::new(&self.known.columns).map(|shape| shape.transformed_slots()).unwrap_or_default()
     }
 }
 
-/// A kept page, parsed.
+/// Parses a stored page.
 pub fn parse_page(charset: &str, page: &PageMeta, body: &[u8]) -> Tree {
     let header = page.header("content-type").and_then(charset::from_content_type);
     let said = Some(charset).filter(|&it| it != "auto").or(header);

@@ -1,5 +1,5 @@
-//! From an address to a task whose columns have names. The folder is made ready out of sight and appears in `tasks/` whole: who
-//! gives up half-way leaves nothing behind.
+//! Adds a task from an address. The folder is prepared in a hidden scratch folder and appears in `tasks/` by one
+//! rename: an abandoned attempt leaves nothing behind.
 
 use std::fs;
 use std::io;
@@ -15,54 +15,54 @@ use crate::model::{Failure, Outcome, StoreAddress, TaskName, TimeSpan, Verdict};
 use crate::tasks;
 use crate::tasks::{Problem, TaskFolder};
 
-/// What begins with a dot is no task.
+/// Prefix of the scratch folder. Folders that begin with a dot are not tasks.
 const PREFIX: &str = ".adding-";
-/// Nobody takes longer to choose. What is older was left behind by a process that was killed.
+/// Age from which a scratch folder was left behind by a killed process; nobody takes longer to choose.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 3600);
-/// Longer names are cut: they head the columns of tables.
+/// Maximum length of a generated name; the status table shows it.
 const MAX_NAME: usize = 40;
-/// Pages that are read before a person is asked: the list, and whether it goes on. The task's first run reads all.
+/// Pages of the trial run before a person is asked: the list, and whether it continues. The first run reads all pages.
 const TRIAL_PAGES: u32 = 2;
 
-/// What a person says of a new task.
+/// The options of a new task.
 pub struct NewTask {
     pub url: Url,
     pub name: TaskName,
     /// How often it runs.
     pub every: String,
-    /// A real browser fetches the pages.
+    /// Fetch the pages with a browser (`fetch.engine`).
     pub browser: bool,
-    /// The address is of this machine or of a private network, and rightly so.
+    /// Allow addresses on this machine or a private network.
     pub allow_private: bool,
-    /// The site's robots.txt is not asked.
+    /// Ignore the site's robots.txt.
     pub ignore_robots: bool,
-    /// Pages that a run reads at most; none: as many as a task without limits of its own.
+    /// Maximum pages of a run; `None`: the default of a task.
     pub max_pages: Option<u32>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum AddError {
-    #[error("`{typed}` is no address of a page: {why}")]
+    #[error("`{typed}` is not a web address: {why}")]
     Address { typed: String, why: String },
-    #[error("`{typed}` is no span of time: {why}; write 30m, 6h or 1d")]
+    #[error("`{typed}` is not a time span: {why}; write 30m, 6h or 1d")]
     Every { typed: String, why: String },
     #[error(transparent)]
     Name(#[from] NameError),
-    #[error("there is a task `{0}` already: give another name, or label that one")]
+    #[error("there is a task `{0}` already: choose another name, or type `pieme label {0}`")]
     Taken(TaskName),
-    /// The address is private, and nobody has said that it may be.
+    /// The address is private, and private addresses were not allowed.
     #[error("{0}")]
     Private(String),
     #[error("{0}")]
     Problem(String),
     #[error("{path}: {source}", path = .path.display())]
     Io { path: PathBuf, source: io::Error },
-    /// There is no list to choose from. The sentence is the run's own.
+    /// The trial run found no list; `sentence` is that of the run.
     #[error("no task was made: {sentence}; {advice}", advice = advice(.outcome))]
     NothingSeen { outcome: Outcome, sentence: String },
 }
 
-/// What people type has no scheme more often than not.
+/// Parses what a person typed; a missing scheme means https.
 pub fn address(typed: &str) -> Result<Url, AddError> {
     let typed = typed.trim();
     let with_scheme = if typed.contains("://") { typed.to_owned() } else { format!("https://{typed}") };
@@ -74,7 +74,7 @@ pub fn address(typed: &str) -> Result<Url, AddError> {
     Ok(url)
 }
 
-/// `https://www.example.org/hotels/list.html` as `example-hotels-list`, with a number where that is taken.
+/// A task name for an address, `example-list` for `https://www.example.org/hotels/list.html`; numbered if it is taken.
 pub fn free_name(config: &Config, url: &Url) -> Result<TaskName, AddError> {
     let base = name_of(url);
     let numbered = (2..).map(|n| format!("{base}-{n}"));
@@ -82,14 +82,14 @@ pub fn free_name(config: &Config, url: &Url) -> Result<TaskName, AddError> {
     Ok(TaskName::new(&free.unwrap_or(base))?)
 }
 
-/// A task that nobody sees yet, beside its place so that it can be moved there in one step.
+/// A task in a scratch folder on the same file system as `tasks/`, so that one rename moves it into place.
 pub struct TaskDraft {
     pub name: TaskName,
-    /// Everything as configured, but for what is written.
+    /// The configuration, with all written paths in the scratch folder.
     pub config: Config,
     home: PathBuf,
     made: PathBuf,
-    /// Goes away with the draft.
+    /// Deleted when the draft is dropped.
     _scratch: TempDir,
 }
 
@@ -108,7 +108,7 @@ impl TaskDraft {
         fs::create_dir_all(&made).map_err(failed)?;
         fs::write(made.join(tasks::TASK_FILE), text).map_err(failed)?;
         let draft = TaskDraft { name: new.name.clone(), config: aside, home, made, _scratch: scratch };
-        // Where the file is wrong is said of a file that nobody has seen.
+        // Only the message: the position refers to a file that nobody has seen.
         draft.folder().map_err(|problem| refusal(problem.message))?;
         Ok(draft)
     }
@@ -117,18 +117,18 @@ impl TaskDraft {
         tasks::read(&self.made)
     }
 
-    /// The folder as the trial run reads it: the first pages only.
+    /// The folder of the trial run, limited to the first pages.
     pub fn trial(&self) -> Result<TaskFolder, Problem> {
         let mut folder = self.folder()?;
         folder.task.limits.max_pages = folder.task.limits.max_pages.min(TRIAL_PAGES);
         Ok(folder)
     }
 
-    /// Has the trial run seen something to choose from? Where it has read the first page and failed after it: why.
+    /// Did the trial run find a list? If it failed after the first page, returns why.
     pub fn check(&self, verdict: &Verdict) -> Result<Option<String>, AddError> {
         match verdict.outcome {
             Outcome::Published(_) | Outcome::Quarantined(_) => Ok(None),
-            // A page after the first is asked for only when the first had rows.
+            // The second page is fetched only if the first had rows.
             Outcome::Failed(_) if verdict.pages > 0 => Ok(Some(without_task_toml(&verdict.sentence).to_owned())),
             Outcome::Empty(_) | Outcome::Failed(_) if verdict.sentence.contains(ALLOW_PRIVATE_HINT) => {
                 Err(refusal(verdict.sentence.clone()))
@@ -139,12 +139,12 @@ impl TaskDraft {
         }
     }
 
-    /// Its runs read the first page only, from now on.
+    /// Limits the task to the first page.
     pub fn read_first_page_only(&self) -> Result<(), AddError> {
         tasks::set_max_pages(&self.made, 1).map_err(|problem| AddError::Problem(problem.to_string()))
     }
 
-    /// Moves the folder to its place.
+    /// Moves the folder into `tasks/`.
     pub fn move_into_place(self) -> Result<PathBuf, AddError> {
         if self.home.exists() {
             return Err(AddError::Taken(self.name));
@@ -154,13 +154,13 @@ impl TaskDraft {
     }
 }
 
-/// Removes what was left behind by whoever was killed while a task was added.
+/// Removes scratch folders left behind by killed processes.
 pub fn remove_abandoned(tasks: &Path, now: SystemTime) {
     let entries = fs::read_dir(tasks).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
         let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|at| now.duration_since(at).ok());
         if age.is_some_and(|age| age > ABANDONED_AFTER) && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            // What cannot be removed harms nobody.
+            // A folder that cannot be removed is harmless.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -177,7 +177,7 @@ fn trial_config(config: &Config, scratch: &Path) -> Config {
     }
 }
 
-/// The key of task.toml that a private address asks for.
+/// The hint in the guard's refusal of a private address. `model/reachability.rs` writes it.
 const ALLOW_PRIVATE_HINT: &str = "set `fetch.allow_private = true` in task.toml if that is meant";
 
 fn refusal(message: String) -> AddError {
@@ -187,7 +187,7 @@ fn refusal(message: String) -> AddError {
     }
 }
 
-/// A run's sentence without its advice about a file that is not there yet.
+/// The run's sentence without advice about task.toml, which does not exist yet.
 fn without_task_toml(sentence: &str) -> &str {
     match sentence.rfind("; ") {
         Some(cut) if sentence[cut..].contains("in task.toml") => &sentence[..cut],
@@ -197,12 +197,12 @@ fn without_task_toml(sentence: &str) -> &str {
 
 fn advice(outcome: &Outcome) -> &'static str {
     match outcome {
-        Outcome::Empty(_) => "there is no list on that page; one that scripts put together comes with a real browser",
-        Outcome::Failed(Failure::RobotsTxt) => "robots.txt may be ignored where the site's owner allows it",
-        Outcome::Failed(Failure::Login) => "a page behind a log-in needs a robot.toml: see docs/script.md",
-        Outcome::Failed(Failure::Blocked) => "a site that turns robots away may let a real browser in",
+        Outcome::Empty(_) => "the page has no list; if scripts build it, fetch it with a browser",
+        Outcome::Failed(Failure::RobotsTxt) => "ignore robots.txt only if the site's owner allows it",
+        Outcome::Failed(Failure::Login) => "a page behind a login needs a robot.toml: see docs/script.md",
+        Outcome::Failed(Failure::Blocked) => "a site that blocks robots may accept a browser",
         Outcome::Failed(Failure::Network | Failure::Tls | Failure::Http) => "check the address, or try again later",
-        _ => "a task folder written by hand can raise its limits: see README.md",
+        _ => "write the task folder by hand and raise its limits: see docs/reference/task.md",
     }
 }
 
@@ -230,7 +230,7 @@ fn task_toml(new: &NewTask) -> Result<String, AddError> {
 fn name_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_prefix("www.").unwrap_or(host);
-    // An address in numbers has no part that says nothing.
+    // An IP address has no top-level domain to remove.
     let is_named = matches!(url.host(), Some(url::Host::Domain(_)));
     let site = if is_named { host.rsplit_once('.').map_or(host, |(site, _)| site) } else { host };
     let last = url.path_segments().and_then(|mut parts| parts.rfind(|part| !part.is_empty())).unwrap_or_default();

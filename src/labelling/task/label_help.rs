@@ -1,11 +1,11 @@
-//! What a person said, as labels.toml keeps it, and said again.
+//! Converts a person's help to its form in labels.toml and back.
 
 use crate::learn::edits::CandidateEdits;
 use crate::learn::help::{Block, Help};
 use crate::learn::label::{Meaning, ValueLabel};
 use crate::tasks::{Label, LabelHelp, LabelKind};
 
-/// What was said once, to be said again.
+/// The help stored in a label.
 pub(in crate::labelling::task) fn to_help(label: &Label) -> Help {
     let said = &label.said;
     let texts = said.enclose.iter().cloned().map(Block::Text);
@@ -27,7 +27,7 @@ pub(in crate::labelling::task) fn to_help(label: &Label) -> Help {
     }
 }
 
-/// What can be said again: texts and selectors. Node numbers are of one page only.
+/// The part of the help that holds for other pages: texts and selectors. Node numbers hold for one page only.
 pub(in crate::labelling::task) fn to_label_help(help: &Help) -> LabelHelp {
     let mut said = LabelHelp {
         record: help.records.clone(),

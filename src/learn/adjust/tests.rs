@@ -2,7 +2,7 @@ use super::super::leaf::text;
 use super::*;
 use crate::page::{Selector, Tree};
 
-/// Rows by CSS, or by their heads where several siblings make one; the rows' texts after the step.
+/// Rows by CSS, or by their heads if a row has several siblings; expects the texts of the rows after the steps.
 fn check(html: &str, rows: &str, steps: &[RowAdjustment], expected: &[&str]) {
     let tree = Tree::parse(html);
     let view = PageView::new(&tree);
@@ -47,7 +47,7 @@ fn a_rotated_cut_begins_one_item_later_or_earlier() {
     let wide = [RowAdjustment::WidenNext, RowAdjustment::WidenNext];
     check(PAIRS, "dt", &[&wide[..], &[RowAdjustment::Rotate]].concat(), &["1 x b", "2 y c", "3 z"]);
     check(PAIRS, "dt", &[&wide[..], &[RowAdjustment::RotateBack]].concat(), &["a 1", "x b 2", "y c 3"]);
-    // The last row cannot know again where it ended.
+    // Rotating forward loses the end of the last row.
     check(
         PAIRS,
         "dt",

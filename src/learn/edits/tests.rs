@@ -143,17 +143,17 @@ fn what_cannot_be_done_is_said_in_a_sentence() {
         ),
         (
             CandidateEdits { sheet: vec![split], ..CandidateEdits::default() },
-            "there is no column `nope`; there are: c1, c2",
+            "there is no column `nope`; the columns are c1, c2",
         ),
         (
             asked(ColumnSelector::Css { css: "table".to_owned(), attribute: None }),
             "nothing in the rows matches `table`",
         ),
         (asked(ColumnSelector::Css { css: "b[".to_owned(), attribute: None }), "`b[` is not a CSS selector"),
-        (asked(ColumnSelector::Pattern { pattern: "(".to_owned() }), "`(` is not a regular expression"),
+        (asked(ColumnSelector::Pattern { pattern: "(".to_owned() }), "`(` is not a usable regular expression"),
         (
             asked(ColumnSelector::Pattern { pattern: "((x{900}){900}){900}".to_owned() }),
-            "is not a regular expression that can be used",
+            "is not a usable regular expression",
         ),
     ] {
         let words = said(finish);

@@ -6,8 +6,8 @@ use super::super::template::{ColumnSource, Template, Variant};
 use super::matching::{BlockEncoding, Matcher};
 use crate::page::tokens::Span;
 
-/// Takes the first variant of another template in. Its columns go to the columns that are made alike, from the same kind of
-/// leaf on the same path, and to new ones at the end where there is none. Says where each column went.
+/// Adds the first variant of another template. Its columns are assigned to those with the same source (the same kind of
+/// leaf on the same path), or appended. Returns the new index of each column.
 pub fn join(template: &mut Template, other: &Template) -> Vec<usize> {
     let (Some(ours), Some(theirs)) = (template.variants.first(), other.variants.first()) else { return Vec::new() };
     let mut free: Vec<bool> = vec![true; template.columns().len()];
@@ -40,7 +40,7 @@ pub fn join(template: &mut Template, other: &Template) -> Vec<usize> {
     place_of
 }
 
-/// The rows by the block that each is most like, where no two blocks are like each other: records of several formats.
+/// Groups the rows by the most similar block. `None` if two blocks are similar to each other: then there is one format.
 pub fn rows_by_format(view: &PageView<'_>, blocks: &[Span], rows: &[Span], threshold: f64) -> Option<Vec<Vec<Span>>> {
     let mut matchers: Vec<Matcher<'_, '_>> =
         blocks.iter().map(|&block| Matcher::new(view, block, BlockEncoding::Tags)).collect();
@@ -59,7 +59,7 @@ pub fn rows_by_format(view: &PageView<'_>, blocks: &[Span], rows: &[Span], thres
     parts.iter().all(|part| !part.is_empty()).then_some(parts)
 }
 
-/// The template with further columns at its end, empty in all variants it has.
+/// The template with further columns appended, which are empty in all existing variants.
 fn with_added_columns(template: &Template, other: &Template, added: &[usize]) -> Template {
     let columns = || template.columns().iter().chain(added.iter().map(|&column| &other.columns()[column]));
     let hidden: Vec<bool> = columns().map(|column| column.hidden).collect();
@@ -70,7 +70,7 @@ fn with_added_columns(template: &Template, other: &Template, added: &[usize]) ->
     };
     let mut variants = template.variants.iter().map(widen);
     let first = variants.next().expect("a template has a variant");
-    // Ours come first and stay as they are; a name of theirs that we use already gets a number.
+    // Existing columns come first and keep their names; a new column whose name is taken gets a number.
     let mut names = UniqueNames::default();
     let names = columns().map(|column| names.claim(column.name.clone())).collect();
     let mut wide = Template::new(first, names, &hidden);

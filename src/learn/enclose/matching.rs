@@ -1,7 +1,9 @@
-//! Approximate matching: which stretches of a page are like the enclosed block (OLERA, “Using approximate matching”).
+//! Approximate matching: finds the spans of a page that are similar to the enclosed block (OLERA, “Using approximate
+//! matching”).
 //!
-//! Two blocks are compared as strings of tokens: a tag is itself, a text is just a text. A match is worth [`MATCH`], a token
-//! without a partner costs [`SPACE`]; since 3 > 2 × 1, two different tokens are never put on each other.
+//! Two blocks are compared as strings of tokens by global alignment. A tag is itself; all texts are equal. A match
+//! scores [`MATCH`], an unmatched token costs [`SPACE`]; since 3 > 2 × 1, different tokens are never aligned with each
+//! other.
 
 use std::collections::HashMap;
 
@@ -11,27 +13,27 @@ use crate::page::NodeId;
 use crate::page::tokens::{Span, Token, TokenKind};
 use crate::page::tree::is_blank;
 
-/// The paper's s and d: the example of its figure 6 is counted with s = 3 and d = 1.
+/// The paper's s and d: the example of its figure 6 uses s = 3 and d = 1.
 const MATCH: i32 = 3;
 const SPACE: i32 = 1;
-/// The paper's θ: 0.5 was right for 18 of its 25 sites; a person may ask for another.
+/// The paper's θ: 0.5 was right for 18 of its 25 sites. A person may choose another.
 pub const THRESHOLD: f64 = 0.5;
-/// Tokens of the block that are compared. Matching is |block| × |page|, so this keeps it linear in the page; the longest
-/// record of the paper's lists has 53 tokens, of its single-record pages 466.
+/// Maximum number of tokens of the block that are compared. Matching is |block| × |page|, so this keeps it linear in
+/// the page. The longest record of the paper's lists has 53 tokens, of its single-record pages 466.
 const MAX_BLOCK: usize = 500;
-/// Times that the stretches between matches are looked at again; each look is linear in what is left.
+/// Maximum number of passes over the parts between matches; each is linear in what is left.
 const MAX_PASSES: usize = 6;
-/// A line's label (“Price:”) is at most this long.
+/// Maximum length of a line's label (“Price:”).
 const MAX_LABEL: usize = 30;
 
-/// A token as the comparison sees it.
+/// A token as it is compared.
 pub type BlockSymbol = u64;
 
-/// Which tags count: the paper encodes at block level where every tag is too fine.
+/// Which tags are compared: the paper encodes at block level where all tags are too detailed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockEncoding {
     Tags,
-    /// Without links and what only changes the type face.
+    /// Without links and text-level formatting.
     Blocks,
 }
 
@@ -39,7 +41,7 @@ const TEXT: BlockSymbol = 1;
 const LINE: BlockSymbol = 2;
 const FIRST_TAG: BlockSymbol = 16;
 
-/// The stretch as symbols. An element without content (`<br>`) is one symbol, as in the paper.
+/// The span as symbols. An element without content (`<br>`) is one symbol, as in the paper.
 pub fn encode(view: &PageView<'_>, span: Span, encoding: BlockEncoding) -> Vec<BlockSymbol> {
     view.tokens.slice(span).iter().filter_map(|token| symbol(view, token, encoding)).collect()
 }
@@ -65,7 +67,7 @@ pub fn in_listing(view: &PageView<'_>, node: NodeId) -> bool {
     view.tree().ancestors(node).any(|it| view.tree().tag(it) == "pre")
 }
 
-/// Plain text has no tags to tell its lines apart: a label does (“Clone Id:”), or how the line begins.
+/// Plain text has no tags, so lines are distinguished by their label (“Clone Id:”) or their first character.
 fn line_symbol(text: &str) -> BlockSymbol {
     let line = text.trim_matches(is_blank);
     let label = line.split_once(':').map(|(label, _)| label).filter(|label| {
@@ -79,7 +81,7 @@ fn line_symbol(text: &str) -> BlockSymbol {
     }
 }
 
-/// The value of the best alignment over the largest possible: 1 for equal strings, below 0 for strangers.
+/// The score of the best alignment over the maximum: 1 for equal strings, below 0 for very different ones.
 pub fn similarity(block: &[BlockSymbol], other: &[BlockSymbol]) -> f64 {
     let (block, other) = (&block[..block.len().min(MAX_BLOCK)], &other[..other.len().min(3 * MAX_BLOCK)]);
     let mut row: Vec<i32> = (0..=other.len() as i32).map(|j| -j * SPACE).collect();
@@ -104,7 +106,7 @@ fn ratio(value: i32, length: usize) -> f64 {
     f64::from(value) / (f64::from(MATCH) * length.max(1) as f64)
 }
 
-/// What lies between the matches.
+/// The parts between the matches.
 fn gaps(found: &[(f64, usize, usize)], items: usize) -> Vec<(usize, usize)> {
     let mut from = 0;
     let mut gaps = Vec::new();
@@ -117,7 +119,7 @@ fn gaps(found: &[(f64, usize, usize)], items: usize) -> Vec<(usize, usize)> {
     gaps
 }
 
-/// Compares one block with many stretches; stretches of equal build are compared once.
+/// Compares one block with many spans; equal symbol strings are compared once.
 pub struct Matcher<'v, 't> {
     view: &'v PageView<'t>,
     encoding: BlockEncoding,
@@ -130,7 +132,7 @@ impl<'v, 't> Matcher<'v, 't> {
         Matcher { view, encoding, block: encode(view, block, encoding), similarities: HashMap::new() }
     }
 
-    /// 0 where the lengths alone rule it out.
+    /// Returns 0 if the lengths alone rule out a match.
     pub fn similarity(&mut self, span: Span) -> f64 {
         if !self.may_match_by_length(span) {
             return 0.0;
@@ -144,15 +146,16 @@ impl<'v, 't> Matcher<'v, 't> {
         value
     }
 
-    /// 5 m − |P| − |T| > 1.5 |P| with m ≤ |P| leaves |T| < 2.5 |P|; tokens that are not encoded are allowed for.
+    /// 5 m − |P| − |T| > 1.5 |P| with m ≤ |P| gives |T| < 2.5 |P|; the bounds are wider, since not all tokens are
+    /// encoded.
     fn may_match_by_length(&self, span: Span) -> bool {
         let length = (span.stop - span.start) as usize;
         length <= 8 * self.block.len() && 2 * length >= self.block.len()
     }
 
-    /// Stretches of neighbours that are like the block, best first taken, none over another, in page order. `items` are the
-    /// neighbours' stretches; a match starts and ends with one, and starts with a head. As in the paper, what is left
-    /// between the matches is looked at again: a weaker match may have been in the shadow of a stronger one.
+    /// Runs of items that are similar to the block, without overlaps, in page order; better matches take precedence. A
+    /// match consists of whole items and starts with a head. As in the paper, the parts between matches are searched
+    /// again: a better match may have hidden a weaker one.
     pub fn stretches(&self, items: &[Span], is_head: impl Fn(usize) -> bool, threshold: f64) -> Vec<(f64, Span)> {
         let least = threshold * f64::from(MATCH) * self.compared_symbols().len() as f64;
         let mut found: Vec<(f64, usize, usize)> = Vec::new();
@@ -186,8 +189,8 @@ impl<'v, 't> Matcher<'v, 't> {
         &self.block[..self.block.len().min(MAX_BLOCK)]
     }
 
-    /// For each item that a match may end with: the best value, and where that match starts. One pass over the items, with
-    /// V(0, j) = 0 at heads only; each cell remembers the head it came from instead of being traced back.
+    /// For each item that a match may end with: the best score, and where that match starts. One pass over the items,
+    /// with V(0, j) = 0 at heads only. Each cell stores the head it came from, so that no traceback is needed.
     fn match_ends(&self, items: &[Span], is_head: impl Fn(usize) -> bool) -> Vec<(i32, usize, usize)> {
         const NOWHERE: (i32, usize) = (i32::MIN / 2, 0);
         let block = self.compared_symbols();
@@ -226,8 +229,8 @@ pub mod tests {
     use super::*;
     use crate::page::Tree;
 
-    // The conversion of the paper lost the tags of figure 5. These are rebuilt from what the text says of them: B1 has 13
-    // tags and 5 texts, B1 and B2 share 18 tokens and differ in 5, B1 and B3 share 14 and differ in 12, and all three make a
+    // The available copy of the paper lacks the tags of figure 5. These are reconstructed from its text: B1 has 13 tags
+    // and 5 texts, B1 and B2 share 18 tokens and differ in 5, B1 and B3 share 14 and differ in 12, and all three make a
     // matrix of 31 columns.
     pub const B1: &str = "<td><font><b>The Java Maid</b><br>by <a href=1>John Brooks</a><br>\
         <span>List price:</span>$21.45<br></font></td>";
@@ -257,7 +260,7 @@ pub mod tests {
         let (_, [b1, b2, b3]) = figure_5();
         let value = |a: &[BlockSymbol], b: &[BlockSymbol]| similarity(a, b) * 3.0 * a.len() as f64;
         assert!((value(&b1, &b2) - (18.0 * 3.0 - 5.0)).abs() < 1e-9);
-        // The paper compares the words of texts as well, which rules out one pair (“$21.45” and a comma) that counts here.
+        // The paper also compares the words of texts, which excludes one pair (“$21.45” and a comma) that counts here.
         assert!((value(&b1, &b3) - (15.0 * 3.0 - 10.0)).abs() < 1e-9);
         assert!(similarity(&b1, &b2) > THRESHOLD && similarity(&b1, &b3) > THRESHOLD);
     }

@@ -1,4 +1,4 @@
-//! The spreadsheet's two operations: drill down cuts a column into finer ones, roll up joins columns into one.
+//! OLERA's spreadsheet operations: drill down splits a column into finer ones, roll up joins columns into one.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +10,13 @@ use crate::page::tree::collapse;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Delimiter {
-    /// A person's own delimiter, such as the comma of the paper's figure 4.
+    /// A delimiter given by a person, such as the comma of the paper's figure 4.
     Text(String),
-    /// Word level: blanks, brackets, quotation marks and signs part the text.
+    /// Word level: blanks, brackets, quotation marks and currency signs separate.
     Words,
 }
 
-/// Pieces of one text; the last holds all the rest. Aligning is quadratic in them, and nobody names sixty columns.
+/// Maximum number of pieces of one text; the last one holds the rest. Alignment is quadratic in the number of pieces.
 const MAX_PIECES: usize = 60;
 
 impl Delimiter {
@@ -34,7 +34,7 @@ impl Delimiter {
         pieces
     }
 
-    /// Between pieces that are put together again.
+    /// Separator for pieces that are joined again.
     fn separator(&self) -> &str {
         match self {
             Delimiter::Text(delimiter) => delimiter,
@@ -48,8 +48,8 @@ fn is_word_separator(c: char) -> bool {
         || matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '"' | '“' | '”' | '/' | '|' | ',' | ';' | '$' | '€' | '£')
 }
 
-/// Cuts a column at the delimiter and lays the pieces out, like beneath like: the same aligner as for rows. The new columns
-/// stand in the old one's place and are named after it: `format.1`, `format.2`. An index without a column changes nothing.
+/// Splits a column at the delimiter and aligns the pieces with the aligner for rows. The new columns replace the old
+/// one and are named after it: `format.1`, `format.2`. An index out of range changes nothing.
 pub fn drill_down(table: &Table, column: usize, at: &Delimiter) -> Table {
     let Some(name) = table.columns.get(column) else { return table.clone() };
     let values: Vec<Option<&str>> = table.rows.iter().map(|row| row.cells[column].as_deref()).collect();
@@ -66,7 +66,7 @@ pub fn drill_down(table: &Table, column: usize, at: &Delimiter) -> Table {
     Table { columns, rows }
 }
 
-/// Joins columns into the first of them; cells that are empty leave no delimiter behind.
+/// Joins columns into the first of them; empty cells add no delimiter.
 pub fn roll_up(table: &Table, columns: &[usize], with: &str) -> Table {
     let columns: Vec<usize> = columns.iter().copied().filter(|&i| i < table.columns.len()).collect();
     let Some((&first, rest)) = columns.split_first() else { return table.clone() };
@@ -105,7 +105,7 @@ mod tests {
         table.rows.iter().map(row).collect()
     }
 
-    /// Two values of two parts and one of three: the pages stand beneath the pages.
+    /// Two values have two parts and one has three; the page counts are aligned.
     #[test]
     fn figure_4_drills_down_at_the_comma() {
         let table = column(&["Paperback, 1000pp.", "Paperback, 750pp.", "Hardcover, 1st ed., 488pp."]);

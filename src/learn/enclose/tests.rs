@@ -1,4 +1,4 @@
-//! Enclosing on small pages: one block is enough.
+//! Enclosing a block on small pages: one block is enough.
 
 use super::super::help::{Block, Help, learn_with};
 use super::super::{Candidate, LearnOptions};
@@ -16,7 +16,7 @@ fn text(words: &str) -> Block {
     Block::Text(words.to_owned())
 }
 
-/// Each row of the first candidate: its plain slots, `-` where there is none.
+/// The plain slots of each row of the first candidate, with `-` for an empty cell.
 fn rows(candidates: &[Candidate]) -> Vec<String> {
     let first = candidates.first().expect("at least one candidate");
     let shown: Vec<usize> = (0..first.table.columns.len()).filter(|&i| !first.template.columns()[i].hidden).collect();
@@ -32,7 +32,7 @@ fn figure_5_one_enclosed_block_finds_the_three_books() {
     let found = enclosed(&page, &[text("The Java Maid by John Brooks List price: $21.45")]);
     let table = &found[0].table;
     assert_eq!(table.rows.len(), 3);
-    // Figure 6d: “List price:” stands beneath “List price:”, not beneath “Buy now:”.
+    // Figure 6d: “List price:” is aligned with “List price:”, not with “Buy now:”.
     let column_of =
         |row: usize, text: &str| table.rows[row].cells.iter().position(|cell| cell.as_deref() == Some(text));
     assert!(column_of(0, "List price:").is_some());
@@ -99,7 +99,7 @@ fn a_page_with_a_single_record_gives_one_row_and_a_template_for_the_next_page() 
     assert_eq!(next.table.rows[0].cells[0].as_deref(), Some("Pine desk"));
 }
 
-/// The shape of the paper's figure 3: records of labelled lines, one of them without a source.
+/// The form of the paper's figure 3: records of labelled lines, one of them without a source.
 const LISTING: &str = "<pre>\nIDENTIFIERS\n\nClone Id: 45 (5')\nSource: NCI\nDNA type: cDNA\nPolyA Tail: Unknown\n\n\
     Clone Id: TAT1A1 (5')\nDNA type: cDNA\nPolyA Tail: Unknown\n\n\
     Clone Id: IMAGE:1325797 (3')\nSource: NCI\nDNA type: mRNA\nPolyA Tail: Unknown\n</pre>";

@@ -1,8 +1,8 @@
-//! Shi et al.: what comes back N times is a list of N rows, and the right N stands out.
+//! Shi et al.: a sequence of tokens that occurs N times suggests a list of N rows; the ratio L(N)/L(N+1) shows which N.
 //!
-//! The paper merges states of an automaton that reads the page; two states are merged where the same tokens lead in and
-//! out, so what is left are cycles through every sequence of tokens that comes back. Those are the repeats of
-//! [`Suffixes`]: the paper's Table I lists them with all their tails (999 of length 9, 1000 of length 8, …), and so do we.
+//! The paper merges the states of an automaton that reads the page wherever the same tokens lead in and out. What
+//! remains are cycles through every repeated sequence of tokens. These are the repeats of [`Suffixes`]: the paper's
+//! Table I lists them with all their suffixes (999 of length 9, 1000 of length 8, …), and so does this module.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,22 +14,23 @@ use crate::learn::lcs;
 use crate::page::encode::{EncodedPage, Symbol, TagEncoding};
 use crate::page::tokens::Span;
 
-/// Cycle sets whose lengths vary more are no rows (Shi 2.3: “a rather loose limitation”).
+/// Cycle sets with a larger dispersion of lengths are not rows (Shi 2.3: “a rather loose limitation”).
 const MAX_DISPERSION: f64 = 1.0;
-/// Groups taken by the ratio of L(N) to L(N+1) (Shi 2.4) …
+/// Number of groups chosen by the ratio of L(N) to L(N+1) (Shi 2.4) …
 const BY_RATIO: usize = 10;
-/// … and, of those, by their number of tokens (Shi 2.5).
+/// … and, among those, by number of tokens (Shi 2.5).
 const BY_TOKENS: usize = 5;
-/// Fewer rows are offered only to a person who asks for them. The paper has no such bound, though it warns of the cycles that
-/// a header and a footer make: without it a group of two came first on 35 of 66 pages and was the list on none of them.
+/// Groups of fewer rows are proposed only if a person asks for that number. The paper has no such bound, though it
+/// warns of the cycles that a header and a footer form: without it a group of two came first on 35 of 66 pages and was
+/// the list on none of them.
 const MIN_ROWS: usize = 3;
-/// Sequences that are looked at to find out where a row begins.
+/// Maximum number of sequences that are examined to find the start of a row.
 const MAX_PARTS: usize = 2_000;
-/// Tokens of a row that are compared for the row template (docs/design/learning.md 7).
+/// Maximum number of tokens of a row that are compared for the row template (docs/design/learning.md 7).
 const MAX_ROW: usize = 400;
 
-/// The row sets of the groups that the paper would offer, in its order. A person who knows the number of rows (the paper's
-/// one question) gets that group first, whether or not it stood out.
+/// The row sets of the groups that the paper would propose, in its order. If `wanted` is given (the number of rows, the
+/// paper's one question to a person), that group comes first, whether or not it stood out.
 pub fn find(view: &PageView<'_>, wanted: Option<usize>) -> Vec<RowSet> {
     let encoded = EncodedPage::new(&view.tokens, TagEncoding::Chunks);
     let suffixes = Suffixes::new(&encoded.symbols);
@@ -47,22 +48,22 @@ pub fn find(view: &PageView<'_>, wanted: Option<usize>) -> Vec<RowSet> {
     found.sets
 }
 
-/// Cycles through one sequence that comes back: a possible table.
+/// The cycles through one repeated sequence: a possible table.
 #[derive(Clone, Debug)]
 struct CycleSet {
-    /// How many cycles: N.
+    /// N, the number of cycles.
     rows: usize,
-    /// Tokens that the cycles have in common: `len` in Table I.
+    /// Number of tokens that the cycles have in common: `len` in Table I.
     overlap: usize,
-    /// Tokens from the first to the last.
+    /// Number of tokens from the start of the first occurrence to the end of the last.
     tokens: usize,
-    /// Which of the repeats.
+    /// Index of the repeat.
     repeat: usize,
 }
 
 impl CycleSet {
     fn of(place: usize, repeat: &Repeat) -> Option<CycleSet> {
-        // A sequence may be longer than the way to where it comes back; what the cycles share is not.
+        // A repeat may overlap its next occurrence; what the cycles share does not.
         let overlap = repeat.length.min(repeat.shortest_gap);
         let tokens = repeat.last - repeat.first + overlap;
         let set = CycleSet { rows: repeat.count, overlap, tokens, repeat: place };
@@ -70,21 +71,21 @@ impl CycleSet {
     }
 }
 
-/// The cycle sets with the same number of cycles.
+/// All cycle sets with the same number of cycles.
 #[derive(Clone, Debug)]
 struct CycleGroup {
     rows: usize,
-    /// L(N).
+    /// L(N): sum of the overlaps.
     overlap: usize,
     /// L(N) / L(N+1).
     ratio: f64,
     /// Tokens of all its cycle sets. The paper ranks groups “by number of tokens they contain”.
     tokens: usize,
-    /// The repeat whose cycle set has most tokens.
+    /// Index of the repeat whose cycle set has the most tokens.
     fullest: usize,
 }
 
-/// By number of rows, ascending.
+/// Groups by number of rows, ascending.
 fn groups(sets: &[CycleSet]) -> Vec<CycleGroup> {
     let mut by_rows: BTreeMap<usize, CycleGroup> = BTreeMap::new();
     let mut most: BTreeMap<usize, usize> = BTreeMap::new();
@@ -101,7 +102,7 @@ fn groups(sets: &[CycleSet]) -> Vec<CycleGroup> {
     }
     let lengths: BTreeMap<usize, usize> = by_rows.values().map(|group| (group.rows, group.overlap)).collect();
     for group in by_rows.values_mut() {
-        // Where nothing comes back once more, L(N+1) is 0; the paper does not say what then.
+        // L(N+1) is 0 if no sequence occurs N+1 times. The paper leaves that case open.
         let next = lengths.get(&(group.rows + 1)).copied().unwrap_or(0).max(1);
         group.ratio = group.overlap as f64 / next as f64;
     }
@@ -117,9 +118,11 @@ fn finalists(groups: &[CycleGroup]) -> Vec<&CycleGroup> {
     best
 }
 
-/// The cycle set with all its overlapping parts: every sequence that comes back in step with the fullest one, once a cycle
-/// (Shi definition 2.10; in the fully merged automaton of his figure 5 they are one cycle set). Rows begin with the earliest
-/// of them. Also where the latest ends: the last row goes on at least so far.
+/// Merges the overlapping cycle sets of a group: every sequence that alternates with the fullest one, once per cycle
+/// (Shi definition 2.10; in the fully merged automaton of figure 5 they are one cycle set). Rows begin with the
+/// earliest of them.
+///
+/// Also returns the end of the latest: the last row continues at least to there.
 fn merge_overlapping<'r>(
     suffixes: &Suffixes<'_>,
     fullest: &Repeat,
@@ -147,7 +150,7 @@ fn merge_overlapping<'r>(
     (starts, stop)
 }
 
-/// A row runs from where the sequence begins to where it begins again.
+/// A row runs from one occurrence of the sequence to the next.
 fn rows(encoded: &EncodedPage, starts: &[usize], stop: usize) -> Vec<Span> {
     let whole = |pair: &[usize]| Span { start: encoded.start(pair[0]), stop: encoded.start(pair[1]) };
     let mut rows: Vec<Span> = starts.windows(2).map(whole).collect();
@@ -156,9 +159,9 @@ fn rows(encoded: &EncodedPage, starts: &[usize], stop: usize) -> Vec<Span> {
     rows
 }
 
-/// Nothing begins again behind the last row, so its end is read off the row template: it ends with the template's last
-/// token and a field as long as the shortest that another row has there. Never longer than the longest row. (The paper is
-/// silent on this.)
+/// The end of the last row, which no further occurrence marks. It is taken from the row template: the row ends after
+/// the template's last token plus the shortest field that other rows have there, and is not longer than the longest
+/// row. (The paper says nothing about this.)
 fn last_stop(symbols: &[Symbol], starts: &[usize]) -> usize {
     let Some(&last) = starts.last() else { return 0 };
     let rows: Vec<&[Symbol]> =
@@ -184,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_lengths_of_shis_table_i_add_up_by_number_of_cycles() {
-        // The lengths as the text adds them; the table as it came to us lacks two rows of N = 13 (a 9 and a 3).
+        // The lengths as the paper's text adds them up; its table lacks two entries of N = 13 (a 9 and a 3).
         let thirteen = [2, 5, 3, 9, 4, 6, 3, 3].map(|len| set(13, len));
         let twelve = [9, 8, 7, 6, 5, 3, 2, 16, 15, 14].map(|len| set(12, len));
         let groups = groups(&[thirteen.as_slice(), &twelve].concat());
@@ -203,7 +206,7 @@ mod tests {
 
     #[test]
     fn ten_groups_are_taken_by_ratio_and_five_of_them_by_tokens() {
-        // Even numbers of rows only, so that L(N+1) is 0: the ratio grows with the overlap, the tokens shrink.
+        // Only even numbers of rows, so that L(N+1) is 0: the ratio grows with the overlap, the tokens shrink.
         let sets: Vec<CycleSet> =
             (2..=13).map(|i| CycleSet { rows: 2 * i, overlap: i, tokens: 1000 - i, repeat: i }).collect();
         let groups = groups(&sets);
@@ -213,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_tails_of_a_sequence_are_cycle_sets_of_their_own_as_in_table_i() {
-        // w x y z comes back three times: so do x y z, y z and z.
+        // w x y z occurs three times, and so do x y z, y z and z.
         let symbols = [1, 2, 3, 4, 90, 1, 2, 3, 4, 91, 1, 2, 3, 4];
         let suffixes = Suffixes::new(&symbols);
         let repeats = suffixes.repeats();

@@ -1,13 +1,13 @@
-//! Lerman, Getoor, Minton, Knoblock: records of a list from the detail pages that it links to. What the list says of a record,
-//! the record's detail page says too; where the markup shows no rows, that does.
+//! Segments a list into records with the help of its detail pages (Lerman, Getoor, Minton, Knoblock). What the list
+//! says about a record, its detail page says too. This works even where the markup does not separate the rows.
 
-mod words;
-mod slot;
-mod observe;
 mod constraints;
 mod model;
+mod observe;
 mod probability;
 mod rows;
+mod slot;
+mod words;
 
 pub use observe::{ListExtract, MAX_DETAILS, Sighting, WordIndex};
 pub use rows::{agreement, row_sets};
@@ -16,13 +16,12 @@ pub use words::{PageWord, words_of};
 use super::PageView;
 use crate::page::tokens::{Span, Tokens};
 
-/// What list and detail pages have in common.
+/// What the list page and the detail pages have in common.
 pub struct Evidence {
-    /// The part of the list page that holds the table.
+    /// The part of the list page that contains the table.
     pub slot: Span,
-    /// Extracts of the slot that are seen on detail pages, in the order of the list.
+    /// Extracts of the slot that occur on detail pages, in the order of the list.
     pub extracts: Vec<ListExtract>,
-    /// How many detail pages there are.
     pub details: usize,
 }
 
@@ -40,7 +39,8 @@ impl Evidence {
     }
 }
 
-/// One detail page says of no text that all records have it; that the text comes back in the list does.
+/// With a single detail page, texts that all records share cannot be recognised by it, but by being repeated in the
+/// list.
 fn keep_unique_texts(extracts: &mut Vec<ListExtract>) {
     let mut texts: Vec<u64> = extracts.iter().map(|it| it.text).collect();
     texts.sort_unstable();
@@ -48,23 +48,22 @@ fn keep_unique_texts(extracts: &mut Vec<ListExtract>) {
     extracts.retain(|it| count(it.text) == 1);
 }
 
-/// How the extracts are segmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Solver {
-    /// Constraint satisfaction: exact where list and detail pages agree, partial where not.
+    /// Constraint satisfaction: exact where list and detail pages agree, partial otherwise.
     Constraints,
-    /// The probabilistic model: bears contradictions, and finds the columns too.
+    /// The probabilistic model: tolerates contradictions, and also finds the columns.
     Probability,
 }
 
-/// Which extract belongs to which record.
+/// The assignment of extracts to records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segmentation {
-    /// Of each extract: the detail page of its record.
+    /// The detail page of each extract's record.
     pub record_of: Vec<Option<usize>>,
-    /// Of each extract: its column in the record; known to the probabilistic model only.
+    /// The column of each extract in its record; only from the probabilistic model.
     pub column_of: Vec<Option<usize>>,
-    /// Nothing that was seen contradicts it.
+    /// Whether no observation contradicts it.
     pub is_exact: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Records under several parents: cells of a grid, rows spread over wrappers.
+//! Records under several parents: the cells of a grid, or rows in separate wrappers.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -8,16 +8,16 @@ use crate::page::NodeId;
 
 const MIN_CELLS: usize = 3;
 
-/// Nodes with the same tag path from the root, alike, under at least two parents; once more where the classes and ids above
-/// are the same too (the list beside a menu of the same tags), and nodes of one class wherever they stand. Each set is
-/// offered as it is, and widened to the outermost ancestors that stand one to one with the nodes: that brings in the
-/// picture beside the text.
+/// Groups similar nodes under at least two parents in three ways: by the tag path from the root; by the tag path
+/// together with classes and ids above (this separates a list from a menu of the same tags); and by class alone. Each
+/// group is proposed as it is, and widened to its outermost ancestors that are one to one with the nodes: this adds the
+/// image beside the text.
 pub fn find(view: &PageView<'_>, found: &mut RowSetCollector<'_, '_>) {
     let mut offers = GridOffers { view, widened: HashSet::default(), offered: HashSet::default() };
     for nodes in by_path(view, |_| 0) {
         if is_spread(view, found, &nodes) {
             offers.clusters(&nodes, found);
-            // Records of several kinds in one list: what is no record among them is seen row by row later.
+            // All kinds together: a list may have records of several kinds. Rows that are no records are removed later.
             offers.add(&nodes, found);
         }
     }
@@ -45,10 +45,10 @@ fn is_spread(view: &PageView<'_>, found: &RowSetCollector<'_, '_>, nodes: &[Node
     nodes.len() >= MIN_CELLS && f64::from(weight) >= found.min_weight && has_two_parents(view, nodes)
 }
 
-/// Offers cells as rows. The same cells come by their path, by their look and by their classes: they are widened once.
+/// Proposes cells as rows. The same cells are found by path, by cluster and by class, but widened only once.
 struct GridOffers<'v, 't> {
     view: &'v PageView<'t>,
-    /// Prints of the cells, and of all between them and the widest: those are offered already.
+    /// Fingerprints of the cells and of all ancestor sets up to the widest, which are proposed already.
     widened: HashSet<u64>,
     offered: HashSet<u64>,
 }
@@ -75,11 +75,11 @@ impl GridOffers<'_, '_> {
         }
     }
 
-    /// The outermost ancestors one to one with the cells; nothing where they are offered already.
+    /// The outermost ancestors that are one to one with the cells; `None` if they are proposed already.
     fn widen(&mut self, cells: &[NodeId]) -> Option<Vec<NodeId>> {
         let tree = self.view.tree();
         let mut widest = cells.to_vec();
-        // Objects in objects, 40 deep, are widened from every level: each goes up only to where another has been.
+        // Nested objects, 40 levels deep, are widened from every level: each stops where an earlier one has been.
         while self.widened.insert(fingerprint_of(&widest)) {
             let above: Option<Vec<NodeId>> = widest.iter().map(|&node| tree.parent(node)).collect();
             let Some(above) = above else { return Some(widest) };
@@ -94,7 +94,7 @@ impl GridOffers<'_, '_> {
     }
 }
 
-/// Elements with text, by the tags on the way from the root and what `mark` says of each of those above.
+/// Elements with text, grouped by the tags from the root and by the `mark` of each ancestor.
 fn by_path(view: &PageView<'_>, mut mark: impl FnMut(NodeId) -> u32) -> Vec<Vec<NodeId>> {
     let tree = view.tree();
     let mut ids: HashMap<(u32, u32, u32), u32> = HashMap::new();
@@ -119,7 +119,7 @@ fn by_path(view: &PageView<'_>, mut mark: impl FnMut(NodeId) -> u32) -> Vec<Vec<
     nodes
 }
 
-/// Elements with text, by tag and classes; of nested ones the outermost.
+/// Elements with text, grouped by tag and classes; of nested elements only the outermost.
 fn by_class(view: &PageView<'_>) -> Vec<Vec<NodeId>> {
     let tree = view.tree();
     let mut places: HashMap<(u32, u32), usize> = HashMap::new();

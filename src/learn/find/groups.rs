@@ -1,4 +1,4 @@
-//! Several siblings a record: a symbol that comes back is the head, and a row runs from one head to the next.
+//! Several siblings per record: a repeated symbol is the head, and a row runs from one head to the next.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -8,11 +8,12 @@ use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 use crate::page::tree::collapse;
 
-/// Heads closer than this on average are single siblings, which `siblings` has already (docs/design/learning.md 2.2).
+/// Minimum mean gap between heads. Closer ones are single siblings, which `siblings` finds (docs/design/learning.md
+/// 2.2).
 const MIN_GAP: f64 = 1.5;
 /// Symbols tried as heads under one parent.
 const MAX_HEADS: usize = 32;
-/// A label (“Name:”) is a short text that comes back under the same parent.
+/// Maximum length of a label (“Name:”), a short text that is repeated under the same parent.
 const MAX_LABEL: usize = 30;
 const MIN_LABELS: usize = 3;
 
@@ -28,7 +29,7 @@ pub fn find(view: &PageView<'_>, items: &Items, found: &mut RowSetCollector<'_, 
     }
 }
 
-/// Tries each symbol that comes back as the head of the records.
+/// Tries each repeated symbol as the head of the records.
 pub fn by_heads(spans: &[Span], symbols: &[(u32, u64)], finder: Finder, found: &mut RowSetCollector<'_, '_>) {
     let all: Vec<usize> = (0..spans.len()).collect();
     let mut heads = grouped(&all, |i| symbols[i]);
@@ -47,9 +48,10 @@ pub fn by_heads(spans: &[Span], symbols: &[(u32, u64)], finder: Finder, found: &
     }
 }
 
-/// Where the last row ends: nothing follows it that would say. Items go on while they are known from other rows, at most
-/// for the longest of them; where most rows are of one kind, and the last begins like it, it ends like it.
-/// Also the share of that commonest row that the last one lacks.
+/// The end of the last row, which no further head marks. The row continues while its items occur in other rows, at most
+/// to the length of the longest. If most rows are equal and the last one starts like them, it ends like them.
+///
+/// Also returns the share of the most frequent row that the last one lacks.
 fn last_row(heads: &[usize], symbols: &[(u32, u64)]) -> (usize, f64) {
     let last = heads[heads.len() - 1];
     let segments: Vec<&[(u32, u64)]> = heads.windows(2).map(|pair| &symbols[pair[0]..pair[1]]).collect();
@@ -73,13 +75,13 @@ fn last_row(heads: &[usize], symbols: &[(u32, u64)]) -> (usize, f64) {
     (last + length, missing)
 }
 
-/// How many items just before the first head look like parts of a record.
+/// How many items directly before the first head occur inside rows as well.
 fn items_before_first(heads: &[usize], symbols: &[(u32, u64)]) -> f64 {
     let alphabet: HashSet<(u32, u64)> = symbols[heads[0]..heads[heads.len() - 1]].iter().copied().collect();
     symbols[..heads[0]].iter().rev().take_while(|symbol| alphabet.contains(symbol)).count() as f64
 }
 
-/// Of each item: a fingerprint of its label, or 0.
+/// The fingerprint of each item's label, or 0.
 fn labels(view: &PageView<'_>, items: &Items) -> Vec<u64> {
     let texts: Vec<Vec<(u64, u32)>> = items.nodes.iter().map(|&node| first_texts(view, node)).collect();
     let mut counts: HashMap<u64, usize> = HashMap::new();
@@ -98,7 +100,7 @@ fn labels(view: &PageView<'_>, items: &Items) -> Vec<u64> {
         .collect()
 }
 
-/// Fingerprint and token of the first two texts.
+/// Fingerprint and token index of the first two texts.
 fn first_texts(view: &PageView<'_>, node: NodeId) -> Vec<(u64, u32)> {
     let span = view.span(node);
     let texts = (span.start..span.stop).filter(|&i| view.tokens.list[i as usize].kind == TokenKind::Text);

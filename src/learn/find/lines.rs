@@ -1,4 +1,4 @@
-//! Lines of a `<pre>`: single ones, those of one kind, and records of several lines.
+//! Lines of a `<pre>`: all lines, lines of one kind, and records of several lines.
 
 use super::groups::by_heads;
 use super::siblings::grouped;
@@ -23,7 +23,7 @@ pub fn find(view: &PageView<'_>, found: &mut RowSetCollector<'_, '_>) {
     by_heads(&lines, &symbols, Finder::Lines, found);
 }
 
-/// The stretches between line ends, of all `<pre>` of the page.
+/// The lines of all `<pre>` elements of the page, as spans of tokens.
 pub fn lines(view: &PageView<'_>) -> Vec<Span> {
     let tree = view.tree();
     let mut lines = Vec::new();
@@ -48,7 +48,7 @@ pub fn lines(view: &PageView<'_>) -> Vec<Span> {
     lines
 }
 
-/// Lines with the same tags and texts in the same order are of one kind; so are none with other first characters.
+/// A hash of the line's tags and texts in order, and of the kind of its first character (space, digit, other).
 fn kind(view: &PageView<'_>, line: Span) -> u32 {
     let mut kind: u32 = 17;
     for token in view.tokens.slice(line) {

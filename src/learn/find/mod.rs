@@ -1,15 +1,15 @@
-//! Where the rows might be: each finder turns a page into row sets, and none of them judges.
+//! Finders: each proposes row sets of a page. None of them ranks (see `rank.rs`).
 
+pub mod cycles;
+pub mod details;
+mod grids;
+mod groups;
+mod lines;
+mod pattern;
+pub mod repeats;
 pub mod shape;
 mod siblings;
-mod groups;
-mod grids;
-mod lines;
 mod suffixes;
-pub mod cycles;
-pub mod repeats;
-mod pattern;
-pub mod details;
 
 pub use lines::lines as listing_lines;
 pub use shape::PageView;
@@ -19,13 +19,14 @@ use foldhash::{HashSet, HashSetExt};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-/// One guess at the rows of a list, in page order. A row is a stretch of consecutive siblings, or of lines, or,
-/// where only the tokens were looked at, any stretch.
+/// One proposal of the rows of a list, in page order. A row is a run of consecutive siblings or of lines; for
+/// token-based finders it is any span of tokens.
 #[derive(Clone, Debug)]
 pub struct RowSet {
     pub finder: Finder,
     pub rows: Vec<Span>,
-    /// How much the cut of the rows looks shifted against the records: 0 is not at all (groups only).
+    /// How likely the rows are shifted against the records; 0 is not at all. Only groups and multi-line records have
+    /// it.
     pub rotation: f64,
 }
 
@@ -44,9 +45,9 @@ pub enum Finder {
     Cycles,
     /// Occurrences of a tag pattern (IEPAD).
     Repeats,
-    /// What stands on one detail page (Lerman et al.).
+    /// Segmented with the help of detail pages (Lerman et al.).
     Details,
-    /// A page that is one record: all of its part that differs from page to page.
+    /// A page that is one record: the part of it that differs from page to page.
     Page,
 }
 
@@ -79,16 +80,16 @@ impl Finder {
         }
     }
 
-    /// Rows are stretches of tokens that need not be elements.
+    /// Whether rows are spans of tokens that need not be elements.
     pub fn is_token_based(self) -> bool {
         matches!(self, Finder::Cycles | Finder::Repeats | Finder::Details)
     }
 }
 
-/// Least share of the page's text; below it are thousands of inner lists (docs/design/learning.md 2.2, 7).
+/// Minimum share of the page's text. Below it a page has thousands of inner lists (docs/design/learning.md 2.2, 7).
 pub const MIN_COVERAGE: f64 = 0.01;
 
-/// All row sets that the page's tree offers: at least two rows each, every row with text, none twice.
+/// All row sets of the DOM finders. Each has at least two rows, every row has text, and no set occurs twice.
 pub fn row_sets(view: &PageView<'_>) -> Vec<RowSet> {
     let mut found = RowSetCollector::new(view);
     let tree = view.tree();
@@ -108,19 +109,19 @@ pub fn row_sets(view: &PageView<'_>) -> Vec<RowSet> {
     found.sets
 }
 
-/// The records of several siblings under one parent.
+/// Row sets under one parent whose records consist of several siblings.
 pub fn groups_under(view: &PageView<'_>, parent: NodeId) -> Vec<Vec<Span>> {
     let mut found = RowSetCollector::new(view);
     groups::find(view, &siblings::Items::of(view, parent), &mut found);
     found.sets.into_iter().map(|set| set.rows).collect()
 }
 
-/// Collects row sets and drops what is no list.
+/// Collects row sets. Drops duplicates, sets of fewer than two rows and sets with too little text.
 struct RowSetCollector<'v, 't> {
     view: &'v PageView<'t>,
     min_weight: f64,
     sets: Vec<RowSet>,
-    /// Prints of the sets, by which none is taken twice.
+    /// Fingerprints of the collected sets, to find duplicates.
     fingerprints: HashSet<u64>,
 }
 
@@ -141,7 +142,7 @@ impl<'v, 't> RowSetCollector<'v, 't> {
     }
 }
 
-/// Equal for equal numbers in equal order. Sets of 60,000 rows come again and again: they need not be kept to be known.
+/// Equal for equal numbers in equal order. Sets of 60,000 rows are proposed many times, so only a hash of each is kept.
 fn fingerprint(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, |print: u64, number| (print ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
 }

@@ -1,4 +1,4 @@
-//! IEPAD's extraction pattern: symbols in order, some of them optional, some with alternatives: `adc[w|x]b[d|-]`.
+//! IEPAD's extraction pattern: a sequence of symbols, some optional, some with alternatives, written `adc[w|x]b[d|-]`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,9 +6,9 @@ use std::ops::Range;
 use crate::learn::center_star;
 use crate::page::encode::Symbol;
 
-/// With alternatives at more places than this an alignment says nothing (IEPAD 3.6).
+/// An alignment with alternatives at more positions than this is no pattern (IEPAD 3.6).
 const MAX_ALTERNATIVES: usize = 10;
-/// Different strings that are aligned, the commonest: finding the centre compares each with each.
+/// Maximum number of distinct strings that are aligned, most frequent first: finding the centre compares all pairs.
 const MAX_STRINGS: usize = 60;
 /// Longer strings between two occurrences are not aligned (docs/design/learning.md 7).
 pub const MAX_LENGTH: usize = 400;
@@ -18,12 +18,11 @@ pub struct TagPattern {
     positions: Vec<PatternPosition>,
 }
 
-/// What may stand at one place.
+/// The symbols allowed at one position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct PatternPosition {
     /// At least one, ascending.
     symbols: Vec<Symbol>,
-    /// It may be missing.
     optional: bool,
 }
 
@@ -39,7 +38,7 @@ impl TagPattern {
         TagPattern { positions: symbols.iter().map(place).collect() }
     }
 
-    /// What the strings have at each place of their alignment; nothing where that is too loose to say anything.
+    /// Aligns the strings and collects the symbols at each position. `None` if too many positions have alternatives.
     pub fn of_strings<'s>(strings: impl Iterator<Item = &'s [Symbol]>) -> Option<TagPattern> {
         let mut counts: BTreeMap<&[Symbol], usize> = BTreeMap::new();
         for string in strings.filter(|string| string.len() <= MAX_LENGTH) {
@@ -56,7 +55,7 @@ impl TagPattern {
         (length > 0 && loose <= MAX_ALTERNATIVES).then_some(TagPattern { positions: places })
     }
 
-    /// The pattern from this place on, and then what stood before it.
+    /// The pattern rotated so that it begins at this position.
     pub fn rotated(&self, start: usize) -> TagPattern {
         let mut places = self.positions.clone();
         places.rotate_left(start);
@@ -67,7 +66,7 @@ impl TagPattern {
         self.positions.len()
     }
 
-    /// The symbol at a place where nothing else may stand.
+    /// The symbol at a position that allows no other and is not optional.
     pub fn single(&self, place: usize) -> Option<Symbol> {
         self.positions.get(place).filter(|it| it.is_single()).map(|it| it.symbols[0])
     }
@@ -76,7 +75,7 @@ impl TagPattern {
         self.positions.iter().any(|place| place.symbols.iter().any(|&symbol| what(symbol)))
     }
 
-    /// Where the pattern occurs: from the left, the longest match at each start, none inside another (IEPAD 4).
+    /// Occurrences of the pattern, from left to right: the longest match at each start, without overlaps (IEPAD 4).
     pub fn occurrences(&self, symbols: &[Symbol]) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut starts = Vec::new();
@@ -84,7 +83,7 @@ impl TagPattern {
         let mut room = (Vec::new(), Vec::new());
         let begins = |symbol: &Symbol| starts.iter().any(|&place| self.accepts(place, *symbol));
         let mut start = 0;
-        // Most symbols begin no match.
+        // Skips symbols that begin no match; most do not.
         while let Some(skipped) = symbols[start..].iter().position(begins) {
             start += skipped;
             let length = self.longest_match(&symbols[start..], &starts, &mut room);
@@ -96,10 +95,10 @@ impl TagPattern {
         found
     }
 
-    /// How many symbols the longest match takes; 0 without one. It begins at one of `starts`; `room` is kept from one search
-    /// to the next.
+    /// Length of the longest match, 0 if there is none. It begins at one of `starts`; `room` holds buffers that are
+    /// reused.
     fn longest_match(&self, symbols: &[Symbol], starts: &[usize], room: &mut (Vec<usize>, Vec<usize>)) -> usize {
-        // The places where the next symbol may stand, ascending; one past the last is a match.
+        // The positions that the next symbol may have, ascending; one past the last is a match.
         let (here, next) = room;
         here.clear();
         here.extend(starts);
@@ -125,9 +124,9 @@ impl TagPattern {
         self.positions.get(place).is_some_and(|it| it.symbols.contains(&symbol))
     }
 
-    /// Adds the place, and those behind it that are reached by leaving optional ones out.
+    /// Adds the position and those that are reached from it by skipping optional ones.
     fn add_reachable(&self, place: usize, reached: &mut Vec<usize>) {
-        // Whoever reached a later place came through this one.
+        // A later position is only reached through this one.
         if reached.last().is_some_and(|&last| last >= place) {
             return;
         }
@@ -136,7 +135,7 @@ impl TagPattern {
         reached.extend(place + 1..=place + optional);
     }
 
-    /// In the paper's notation.
+    /// In the notation of the paper.
     #[cfg(test)]
     fn notation(&self, name: impl Fn(Symbol) -> String) -> String {
         let write = |place: &PatternPosition| {

@@ -1,8 +1,8 @@
-//! IEPAD: a list is a sequence of tags that comes back at even distances, close together, with text in it.
+//! IEPAD: finds lists as tag patterns that occur at regular distances, densely, with text.
 //!
-//! Encoding by encoding: maximal repeats, those that are regular and dense (or become so when their places are cut into
-//! blocks), the strings between their places aligned into one pattern with optional and alternative tags, the pattern
-//! turned to where a record begins, and all its occurrences on the page.
+//! For each encoding of the page: find the maximal repeats; keep those whose occurrences are regular and dense, or
+//! become so when cut into blocks; align the strings between occurrences into one pattern with optional and alternative
+//! tags; rotate the pattern to the start of a record; take all its occurrences on the page.
 
 use std::collections::HashSet;
 
@@ -12,30 +12,31 @@ use super::{Finder, PageView, RowSet, RowSetCollector};
 use crate::page::encode::{EncodedPage, Symbol, TagEncoding};
 use crate::page::tokens::{Span, TokenKind};
 
-/// The paper's five, best first (its Table 3; all text-level tags left out is best).
+/// The paper's five encodings, best first (its Table 3: leaving out all text-level tags is best).
 const ENCODINGS: [TagEncoding; 5] =
     [TagEncoding::Block, TagEncoding::NoSpecial, TagEncoding::NoPhysical, TagEncoding::NoLogical, TagEncoding::Tags];
 
-/// γ: gaps between occurrences vary no more than this, as standard deviation over mean (IEPAD 3.4).
+/// γ: maximum regularity, the standard deviation of the gaps between occurrences over their mean (IEPAD 3.4).
 const MAX_REGULARITY: f64 = 0.5;
-/// γₘ: “a smaller value close to zero” for the blocks that scattered occurrences are cut into (IEPAD 3.5).
+/// γₘ: “a smaller value close to zero”, for the blocks that scattered occurrences are cut into (IEPAD 3.5).
 const MAX_BLOCK_REGULARITY: f64 = 0.1;
-/// Density (k−1)·|α| / (pₖ−p₁) of the paper's experiments (its Table 1; its text names 0.5 as the default).
+/// Density (k−1)·|α| / (pₖ−p₁) of the paper's experiments (its Table 1; its text gives 0.5 as the default).
 const MIN_DENSITY: f64 = 0.25;
 const MAX_DENSITY: f64 = 1.5;
-/// Shortest pattern and least number of occurrences of the paper's experiments (IEPAD 5).
+/// Minimum length of a pattern and minimum number of occurrences in the paper's experiments (IEPAD 5).
 const MIN_LENGTH: usize = 3;
 const MIN_COUNT: usize = 5;
 
-/// Occurrences that are looked at one by one, over all repeats of one encoding: all nodes of a periodic page of 60,000 tokens
-/// have 28.7 million (docs/design/learning.md 7). Repeats beyond it are not looked at.
+/// Maximum number of occurrences that are examined, over all repeats of one encoding. On a periodic page of 60,000
+/// tokens all nodes together have 28.7 million (docs/design/learning.md 7). Further repeats are ignored.
 const MAX_OCCURRENCES: usize = 3_000_000;
-/// Patterns of one encoding that are aligned and searched for, the fittest. The paper validates 4.7 on average.
+/// Maximum number of patterns of one encoding that are aligned and matched, fittest first. The paper validates 4.7 on
+/// average.
 const MAX_PATTERNS: usize = 24;
-/// Symbols that the patterns of one encoding are searched for in, over all of them: further patterns are not tried. On a page of
-/// a thousand symbols it is reached by none; on a tree of 60,000 in which everything comes back the search was an eighth of all time.
+/// Maximum number of symbols that are searched, over all patterns of one encoding; further patterns are not tried. No
+/// page of a thousand symbols reaches it. On a periodic tree of 60,000 the search was an eighth of the total time.
 const MAX_SEARCHED_SYMBOLS: usize = 4_000_000;
-/// Starts of a record that are tried for one pattern.
+/// Maximum number of record starts that are tried for one pattern.
 const MAX_ROTATIONS: usize = 16;
 
 /// The row sets of all patterns, fittest first.
@@ -55,7 +56,7 @@ pub fn find(view: &PageView<'_>) -> Vec<RowSet> {
             fit.extend(extract(view, &encoded, &candidate, &mut tried));
         }
     }
-    // Stable: of equals the higher abstraction comes first.
+    // The sort is stable: of equally fit patterns the coarser encoding comes first.
     fit.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut found = RowSetCollector::new(view);
     for (_, rows) in fit {
@@ -64,7 +65,8 @@ pub fn find(view: &PageView<'_>) -> Vec<RowSet> {
     found.sets
 }
 
-/// A maximal repeat that passed the validator: its length and its occurrences, all or those of one block.
+/// A maximal repeat that the validator accepted, with its length and its occurrences (all of them, or those of one
+/// block).
 #[derive(Clone, Debug, PartialEq)]
 struct RepeatCandidate {
     length: usize,
@@ -72,7 +74,8 @@ struct RepeatCandidate {
     fitness: f64,
 }
 
-/// The validator (IEPAD 3.4): regular, dense, with text; and the blocks of what is not regular.
+/// The validator (IEPAD 3.4): accepts repeats that are regular, dense and have text, and cuts irregular ones into
+/// blocks.
 fn candidates(view: &PageView<'_>, encoded: &EncodedPage) -> Vec<RepeatCandidate> {
     let suffixes = Suffixes::new(&encoded.symbols);
     let mut candidates = Vec::new();
@@ -108,7 +111,7 @@ fn validated(view: &PageView<'_>, encoded: &EncodedPage, length: usize, places: 
     if places.len() < MIN_COUNT || !(MIN_DENSITY..=MAX_DENSITY).contains(&density) {
         return None;
     }
-    // The tree knows no bytes of the source: the share of the text stands for the share of the page.
+    // The tree has no byte offsets of the source, so coverage is measured in text.
     let covered = view.tokens.weight(encoded.span(first..last + length));
     let coverage = f64::from(covered) / f64::from(view.tokens.weight(view.tokens.all()).max(1));
     Some(RepeatCandidate { length, fitness: fitness(regularity(&places), density, coverage), positions: places })
@@ -129,10 +132,11 @@ fn regularity(places: &[usize]) -> f64 {
     variation(sum, squares, (places.len() - 1) as f64)
 }
 
-/// Cuts places into blocks that are regular each (IEPAD 3.5): a block ends where the next place would make it irregular.
+/// Occurrence partition (IEPAD 3.5): cuts positions into regular blocks. A block ends where the next position would
+/// make it irregular.
 ///
-/// The pseudo-code as it came to us keeps a block when its regularity is *greater* than γₘ, and never looks at the last
-/// one; the text beside it says “less than threshold γₘ”, and a list's last block counts too.
+/// The paper's pseudo-code keeps a block whose regularity is *greater* than γₘ and ignores the last block. Its text
+/// says “less than threshold γₘ”. The text is followed here, and the last block counts too.
 fn partition(places: &[usize]) -> Vec<Vec<usize>> {
     let mut blocks = Vec::new();
     let mut block: Vec<usize> = Vec::new();
@@ -154,8 +158,8 @@ fn partition(places: &[usize]) -> Vec<Vec<usize>> {
     blocks
 }
 
-/// The rule composer and the extractor: the candidate's pattern, turned to a record's start, and what it finds. Many repeats
-/// of one list come to the same pattern, turned: it is tried once, for the fittest.
+/// Rule composer and extractor: rotates the candidate's pattern to the start of a record and returns its occurrences.
+/// Many repeats of one list give the same pattern, rotated; each rotation is tried once, for the fittest candidate.
 fn extract(
     view: &PageView<'_>,
     encoded: &EncodedPage,
@@ -174,12 +178,12 @@ fn extract(
         let whole = rows.iter().filter(|&&row| is_balanced(view, row)).count();
         (whole, rows)
     });
-    // Most records that are whole elements, then most records, then the earliest start.
+    // Prefers most rows that are whole elements, then most rows, then the earliest start.
     let best = turned.enumerate().max_by_key(|(i, (whole, rows))| (*whole, rows.len(), std::cmp::Reverse(*i)));
     best.map(|(_, (_, rows))| (candidate.fitness, rows))
 }
 
-/// The strings from each occurrence to the next, aligned. A repeat that fills the way to the next is its own pattern.
+/// Aligns the strings between consecutive occurrences. If they give no pattern, it is the repeat itself.
 fn compose(symbols: &[Symbol], candidate: &RepeatCandidate) -> TagPattern {
     let RepeatCandidate { length, positions: places, .. } = candidate;
     let exact = || TagPattern::exact(&symbols[places[0]..places[0] + length]);
@@ -187,9 +191,10 @@ fn compose(symbols: &[Symbol], candidate: &RepeatCandidate) -> TagPattern {
     TagPattern::of_strings(strings).unwrap_or_else(exact)
 }
 
-/// Where a record may begin: at the pattern's own start, or where only one symbol may stand and that is an opening tag of
-/// the block level, or one such tag has just ended. The paper's guide is a list of such tags (`<DL>`, `<DT>`, `<TR>`, …
-/// to begin with, `<P>`, `<BR>`, `<HR>` to end with); its footnote with the rest is damaged, and HTML has more now.
+/// Possible starts of a record: the start of the pattern; an opening block-level tag; a position after a separator tag.
+/// Optional positions and those with alternatives are excluded. The paper uses a list of such tags (`<DL>`, `<DT>`,
+/// `<TR>`, … as starts, `<P>`, `<BR>`, `<HR>` as ends). Its list is incomplete in the available copy, and HTML has more
+/// tags now.
 fn rotations(encoded: &EncodedPage, pattern: &TagPattern) -> Vec<usize> {
     let opens = |place: usize| pattern.single(place).is_some_and(|it| encoded.is_open(it) && encoded.is_block(it));
     let ends = |place: usize| {
@@ -200,7 +205,7 @@ fn rotations(encoded: &EncodedPage, pattern: &TagPattern) -> Vec<usize> {
     (0..pattern.len()).filter(begins).take(MAX_ROTATIONS).collect()
 }
 
-/// Every element that begins in the row ends in it, and the other way round.
+/// Whether every element that begins in the row ends in it, and vice versa.
 fn is_balanced(view: &PageView<'_>, row: Span) -> bool {
     let mut depth = 0_i32;
     for token in view.tokens.slice(row) {

@@ -1,4 +1,4 @@
-//! What a node looks like from above: its tag, its classes, and the tag paths that lead down from it.
+//! The shape of a node (its tag, its classes and the tag paths below it), and clustering of nodes by shape.
 
 use std::cell::{Cell, OnceCell};
 use std::hash::BuildHasher;
@@ -15,31 +15,31 @@ use crate::page::{Name, NodeId, Tree};
 
 /// Maximum length of tag paths; longer ones separate rows that a reader calls alike (docs/design/learning.md 2.1).
 const MAX_PATH: u8 = 4;
-/// Two nodes this alike belong to one cluster.
+/// Nodes with at least this similarity share a cluster.
 const ALIKE: f64 = 0.5;
-/// Distinct shapes that are compared with under one parent: it keeps clustering linear (docs/design/learning.md 7).
+/// Maximum number of cluster leaders under one parent. It keeps clustering linear (docs/design/learning.md 7).
 const MAX_LEADERS: usize = 24;
 
-/// Tags as small numbers; text is a tag of its own.
+/// Tags as small numbers. Text is a tag of its own.
 pub type TagId = u32;
 pub const TEXT: TagId = 0;
 
-/// A page with the shapes of its nodes.
+/// A page with its tokens and the lazily computed properties of its nodes.
 pub struct PageView<'t> {
     pub tokens: Rc<Tokens<'t>>,
-    /// Found when first asked for: who knows where the rows are never asks.
+    /// Computed on first use: callers that know the rows already never need it.
     shapes: OnceCell<NodeShapes>,
-    /// Each list of the page may ask for it.
+    /// Shared by all lists of the page.
     structured_data: OnceCell<StructuredData>,
-    /// Whoever measures row sets asks for it.
+    /// Shared by everything that measures row sets.
     signals: OnceCell<SignalMap>,
-    /// A bound that was met since it was last asked for.
+    /// The first limit that was reached since the last [`PageView::take_limit`].
     limit: Cell<Option<Limit>>,
 }
 
 /// Tag, shape and classes of each node, as numbers.
 struct NodeShapes {
-    /// The node that they begin with.
+    /// Index of the first node covered; the vectors start there.
     first: usize,
     tags: Vec<TagId>,
     shapes: Vec<u32>,
@@ -59,17 +59,17 @@ impl<'t> PageView<'t> {
         }
     }
 
-    /// Rows or values of the list at hand are left out, or may be wrong.
+    /// Records that rows or values of the current list are missing or may be wrong because of a limit.
     pub fn record_limit(&self, limit: Option<Limit>) {
         self.limit.set(self.limit.get().or(limit));
     }
 
-    /// What the list at hand has reached; the next one begins anew.
+    /// Returns the limit that the current list has reached and resets it for the next list.
     pub fn take_limit(&self) -> Option<Limit> {
         self.limit.take()
     }
 
-    /// The same page, of which only this node and what stands in it will be looked at.
+    /// The same page, for looking at this node and its descendants only.
     pub fn restricted_to(&self, node: NodeId) -> PageView<'t> {
         let looks = OnceCell::from(NodeShapes::new(&self.tokens, node));
         let (stated, marks, reached) = (OnceCell::new(), OnceCell::new(), Cell::new(None));
@@ -86,12 +86,12 @@ impl<'t> PageView<'t> {
         self.shapes.get_or_init(|| NodeShapes::new(&self.tokens, self.tree().root()))
     }
 
-    /// What structured data and forms say of the page's values.
+    /// Names of the page's values according to its structured data and forms.
     pub fn structured_data(&self) -> &StructuredData {
         self.structured_data.get_or_init(|| StructuredData::read(self.tree()))
     }
 
-    /// Where pictures, prices and the like stand.
+    /// Positions of images, prices and other signals of a record.
     pub fn signals(&self) -> &SignalMap {
         self.signals.get_or_init(|| SignalMap::new(self))
     }
@@ -117,7 +117,7 @@ impl<'t> PageView<'t> {
         self.tokens.span(node)
     }
 
-    /// The children that left tokens: elements and texts.
+    /// The children that have tokens: elements and texts.
     pub fn items(&self, parent: NodeId) -> impl Iterator<Item = NodeId> {
         self.tree().children(parent).filter(|&child| {
             let span = self.span(child);
@@ -129,7 +129,7 @@ impl<'t> PageView<'t> {
         self.shapes().shape_overlap(a, b)
     }
 
-    /// 0 when the tags differ, else how much of shape and classes is shared.
+    /// 0 if the tags differ, otherwise a weighted mean of the overlap of shapes and of classes.
     pub fn similarity(&self, a: NodeId, b: NodeId) -> f64 {
         if self.tag(a) != self.tag(b) {
             return 0.0;
@@ -174,7 +174,7 @@ impl NodeShapes {
         let mut class_ids: HashMap<&str, u32> = HashMap::new();
         let mut class_sets = SetInterner::default();
         let no_class = class_sets.intern(&mut Vec::new());
-        // Equal attributes are equal sets: as a rule a page has few.
+        // Most pages have few distinct class attributes; each is parsed once.
         let mut known: HashMap<&str, u32> = HashMap::new();
         let mut tags = Vec::with_capacity(count);
         let mut classes = Vec::with_capacity(count);
@@ -215,13 +215,13 @@ impl NodeShapes {
     }
 }
 
-/// Bottom up: a node's paths are its tag, and its tag before each shorter path of a child.
+/// Computed bottom up: the paths of a node are its tag alone, and its tag in front of each shorter path of a child.
 fn shapes_of(tokens: &Tokens<'_>, root: NodeId, tags: &[TagId]) -> (Vec<u32>, SetInterner) {
     let tree = tokens.tree;
     let mut paths = TagPaths::default();
     let mut sets = SetInterner::default();
     let mut shapes = vec![0; tags.len()];
-    // Room, kept from node to node: a page has hundreds of thousands.
+    // Buffers that are reused for every node: a page may have hundreds of thousands.
     let (mut inside, mut set): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     for node in tree.subtree(root).rev() {
         let place = node.index() - root.index();
@@ -275,14 +275,14 @@ impl TagPaths {
     }
 }
 
-/// Sets of numbers, each kept once, sorted.
+/// Interner for sets of numbers: each set is stored once, sorted.
 #[derive(Default)]
 struct SetInterner {
-    /// By a print of the numbers. Of two sets with one print the later is not found again, and is kept once more.
+    /// By hash of the set. Of two sets with the same hash the later one is not found again and may be stored twice.
     ids: HashMap<u64, u32>,
-    /// All sets, one behind the other: on some pages every node has a set of its own.
+    /// All sets, concatenated: on some pages every node has a set of its own.
     numbers: Vec<u32>,
-    /// Of each set: where it ends, and the next begins.
+    /// The end of each set in `numbers`; the next one starts there.
     ends: Vec<usize>,
 }
 
@@ -336,7 +336,8 @@ mod tests {
     #[test]
     fn alike_items_share_a_cluster_and_others_do_not() {
         let tree = Tree::parse(
-            "<ul><li><a>x</a><b>1</b><li><a>y</a><b>2</b><li><a>z</a><li><img><p><i>ad</i></p><div><em>!</em></div></ul>",
+            "<ul><li><a>x</a><b>1</b><li><a>y</a><b>2</b><li><a>z</a>\
+             <li><img><p><i>ad</i></p><div><em>!</em></div></ul>",
         );
         let view = PageView::new(&tree);
         let ul = tree.elements("ul").next().expect("the page has a list");

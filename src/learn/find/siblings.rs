@@ -1,4 +1,4 @@
-//! One sibling a record: children of one parent, by shape, by tag, by tag and classes.
+//! One sibling per record: the children of one parent, grouped by shape, by tag, and by tag and classes.
 
 use std::hash::Hash;
 
@@ -8,7 +8,7 @@ use super::{Finder, PageView, RowSetCollector};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-/// The children of one parent, and which of them look alike.
+/// The children of one parent and the cluster of each.
 pub struct Items {
     pub nodes: Vec<NodeId>,
     pub clusters: Vec<u32>,
@@ -22,7 +22,7 @@ impl Items {
     }
 }
 
-/// Rows need not be neighbours, so what stands between them (ads, headings) falls out.
+/// Rows need not be adjacent, so advertisements and headings between them are left out.
 pub fn find(view: &PageView<'_>, items: &Items, found: &mut RowSetCollector<'_, '_>) {
     let elements: Vec<usize> =
         (0..items.nodes.len()).filter(|&i| view.tree().element(items.nodes[i]).is_some()).collect();
@@ -38,7 +38,7 @@ pub fn find(view: &PageView<'_>, items: &Items, found: &mut RowSetCollector<'_, 
     }
 }
 
-/// The positions with equal keys, groups in order of first appearance.
+/// The positions grouped by key; groups in order of first appearance.
 pub fn grouped<K: Hash + Eq>(positions: &[usize], key: impl Fn(usize) -> K) -> Vec<Vec<usize>> {
     let mut places: HashMap<K, usize> = HashMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();

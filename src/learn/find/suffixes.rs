@@ -1,39 +1,39 @@
-//! Everything that comes back in a sequence of symbols: the inner nodes of its suffix tree, by way of the suffix array.
+//! Right-maximal repeats of a sequence of symbols: the inner nodes of its suffix tree, computed from the suffix array.
 //!
-//! A node stands for the longest sequence that occurs at a set of places. How far apart the places are is kept as running
-//! sums while nodes are joined, smaller into larger: on a periodic page the places of all nodes together are quadratic in
-//! the page (docs/design/learning.md 7), the joins are not.
+//! A node is the longest sequence with a given set of occurrences. The gaps between occurrences are kept as running
+//! sums while nodes are merged, smaller into larger. On a periodic page the occurrences of all nodes together are
+//! quadratic in the page (docs/design/learning.md 7); the merges are not.
 
 use crate::page::encode::Symbol;
 
-/// A sequence that occurs at least twice and goes on differently behind some two places: a right-maximal repeat.
+/// A right-maximal repeat: a sequence that occurs at least twice, not always followed by the same symbol.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// Symbols of the sequence.
+    /// Number of symbols.
     pub length: usize,
-    /// How often it occurs, overlaps included.
+    /// Number of occurrences, overlapping ones included.
     pub count: usize,
     pub first: usize,
     pub last: usize,
-    /// The shortest distance between neighbouring places.
+    /// Shortest distance between consecutive occurrences.
     pub shortest_gap: usize,
-    /// Sum of the squares of those distances.
+    /// Sum of the squared distances between consecutive occurrences.
     sum_of_squares: f64,
-    /// What stands before it differs between some two places: with that it is a maximal repeat.
+    /// Whether the symbol before it differs between occurrences. Then it is a maximal repeat.
     pub is_left_diverse: bool,
-    /// Its places are this stretch of the suffix array.
+    /// Start of its occurrences in the suffix array.
     array_start: usize,
 }
 
 impl Repeat {
-    /// Standard deviation over mean of the distances between neighbouring places: Shi's dispersion, IEPAD's regularity.
+    /// Coefficient of variation of the distances between occurrences: Shi's dispersion, IEPAD's regularity.
     pub fn variation(&self) -> f64 {
         let gaps = (self.count - 1) as f64;
         variation((self.last - self.first) as f64, self.sum_of_squares, gaps)
     }
 }
 
-/// Standard deviation over mean, from the sum, the sum of squares and the number.
+/// Standard deviation over mean, from the sum, the sum of squares and the number of values.
 pub fn variation(sum: f64, squares: f64, number: f64) -> f64 {
     let mean = sum / number;
     if number < 1.0 || mean <= 0.0 { 0.0 } else { (squares / number - mean * mean).max(0.0).sqrt() / mean }
@@ -41,7 +41,7 @@ pub fn variation(sum: f64, squares: f64, number: f64) -> f64 {
 
 pub struct Suffixes<'s> {
     symbols: &'s [Symbol],
-    /// The places of the sequence in the order of what follows them.
+    /// Start positions of all suffixes, in lexicographic order.
     suffix_array: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ impl<'s> Suffixes<'s> {
         Suffixes { symbols, suffix_array: suffix_array(symbols) }
     }
 
-    /// Where the repeat occurs, ascending.
+    /// Positions of the occurrences, ascending.
     pub fn positions(&self, repeat: &Repeat) -> Vec<usize> {
         let mut places: Vec<usize> = self.suffix_array[repeat.array_start..repeat.array_start + repeat.count]
             .iter()
@@ -72,7 +72,7 @@ impl<'s> Suffixes<'s> {
                 from: i,
                 places: OccurrenceSet::single(place, self.preceding_symbol(place)),
             };
-            // The leaf, then each node that ends here, belongs to the deepest node that goes on.
+            // The leaf, then each node that ends here, is merged into the deepest node that continues.
             loop {
                 let top = open.last_mut().expect("the root is never closed");
                 if top.depth < next {
@@ -118,7 +118,7 @@ impl SuffixNode {
     }
 }
 
-/// Places of one node, and what is known of the gaps between them.
+/// The occurrences of one node, with running sums of their gaps.
 #[derive(Default)]
 struct OccurrenceSet {
     positions: SortedChunks,
@@ -131,7 +131,7 @@ struct OccurrenceSet {
 enum PrecedingSymbol {
     #[default]
     Nothing,
-    /// The same symbol at all places; `None` is the page's start.
+    /// The same symbol before every occurrence; `None` is the start of the page.
     One(Option<Symbol>),
     Several,
 }
@@ -160,7 +160,7 @@ impl OccurrenceSet {
         }
     }
 
-    /// Splits the gap that the place falls into.
+    /// Inserts an occurrence and splits the gap that contains it.
     fn insert(&mut self, place: u32) {
         let square = |a: u32, b: u32| f64::from(b - a) * f64::from(b - a);
         let (before, after) = self.positions.insert(place);
@@ -178,16 +178,16 @@ impl OccurrenceSet {
     }
 }
 
-/// Ascending numbers in pieces of bounded length: what stands beside a new one is seen where it is put in.
+/// Ascending numbers in chunks of bounded length. Inserting a number yields its neighbours.
 #[derive(Default)]
 struct SortedChunks {
-    /// None of them empty.
+    /// None of them is empty.
     chunks: Vec<Vec<u32>>,
     count: usize,
 }
 
-/// Numbers of a piece, between many pieces to search and long ones to move: chosen, not tuned. Of 60,000 places there are
-/// some 200 pieces.
+/// Maximum numbers of a chunk: a compromise between many chunks to search and long ones to move, not tuned. 60,000
+/// numbers make some 200 chunks.
 const MAX_CHUNK: usize = 512;
 
 impl SortedChunks {
@@ -203,10 +203,10 @@ impl SortedChunks {
         self.chunks.last()?.last().copied()
     }
 
-    /// Puts in a number that is not there, and says which stand before and behind it.
+    /// Inserts a number that is not contained yet, and returns the next smaller and the next larger one.
     fn insert(&mut self, number: u32) -> (Option<u32>, Option<u32>) {
         self.count += 1;
-        // The last piece that begins before it, or the first of all.
+        // The last chunk that begins with a smaller number, or the first chunk.
         let at = self.chunks.partition_point(|piece| piece[0] < number).saturating_sub(1);
         let next = self.chunks.get(at + 1).map(|piece| piece[0]);
         let Some(piece) = self.chunks.get_mut(at) else {
@@ -224,7 +224,7 @@ impl SortedChunks {
     }
 }
 
-/// The suffix array, by doubling the length that is sorted by: n log n, with two counting sorts a round.
+/// The suffix array by prefix doubling: n log n, with two counting sorts per round.
 fn suffix_array(symbols: &[Symbol]) -> Vec<u32> {
     let n = symbols.len();
     let mut order: Vec<u32> = (0..n as u32).collect();
@@ -232,10 +232,10 @@ fn suffix_array(symbols: &[Symbol]) -> Vec<u32> {
     let mut rank = class_ranks(&order, |a, b| symbols[a] == symbols[b]);
     let mut length = 1;
     while length < n && order.last().is_some_and(|&last| (rank[last as usize] as usize) < n - 1) {
-        // By what follows `length` later: first those that have nothing there, then in the order that is known.
+        // Sorts by the second half: first suffixes that have none, then in the order known so far.
         let mut by_second: Vec<u32> = (n as u32 - length as u32..n as u32).collect();
         by_second.extend(order.iter().filter(|&&place| place as usize >= length).map(|&place| place - length as u32));
-        // Then, keeping that order, by the rank of the first part: `next` is where the next one of a rank goes.
+        // Then, stably, by the rank of the first half: `next` is the next free index of each rank.
         let mut next: Vec<u32> = vec![0; n + 1];
         for &rank in &rank {
             next[rank as usize + 1] += 1;
@@ -256,7 +256,7 @@ fn suffix_array(symbols: &[Symbol]) -> Vec<u32> {
     order
 }
 
-/// Of each place: the number of its class, classes counted in the given order.
+/// The rank of each position: the number of its equivalence class, in the given order.
 fn class_ranks(order: &[u32], same: impl Fn(usize, usize) -> bool) -> Vec<u32> {
     let mut rank = vec![0; order.len()];
     for pair in order.windows(2) {
@@ -266,7 +266,7 @@ fn class_ranks(order: &[u32], same: impl Fn(usize, usize) -> bool) -> Vec<u32> {
     rank
 }
 
-/// Of each suffix in the order: how many symbols it shares with the one before it (Kasai et al.).
+/// The longest common prefix of each suffix with the one before it in the order (Kasai et al.).
 fn lcp_array(symbols: &[Symbol], order: &[u32]) -> Vec<usize> {
     let n = symbols.len();
     let mut rank = vec![0; n];
@@ -342,7 +342,7 @@ mod tests {
     fn a_number_put_in_anywhere_is_told_its_neighbours() {
         let mut sorted = SortedChunks::default();
         let mut plain = std::collections::BTreeSet::new();
-        // 7,919 is prime to 4,000: each number comes once, in no order, and there are many pieces.
+        // 7,919 is prime to 4,000: each number occurs once, in no order, and there are many chunks.
         for number in (0..4_000_u32).map(|i| i * 7_919 % 4_000) {
             let before = plain.range(..number).next_back().copied();
             let after = plain.range(number..).next().copied();

@@ -1,4 +1,4 @@
-//! The two teachers that read tokens, on what a hostile page may hold.
+//! Tests of the two token-based finders with hostile pages.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::learn::rank::RankedRowSet;
 use crate::learn::{LearnOptions, Method, learn, rank_tree_row_sets, with_token_row_sets};
 use crate::page::Tree;
 
-/// Rows of the best set of each method; ends quickly or the test runner calls it hung.
+/// Rows of the best set of each method. A test that takes too long is reported as hung by the test runner.
 fn best(html: &str) -> (usize, usize) {
     let tree = Tree::parse(html);
     let view = PageView::new(&tree);
@@ -62,7 +62,8 @@ proptest! {
     fn token_soup_gives_rows_or_none_but_never_a_panic(
         parts in proptest::collection::vec(
             prop::sample::select(vec![
-                "<li>", "</li>", "<td>", "<tr>", "<table>", "</table>", "<b>", "</b>", "<br>", "<p class=x>", "<pre>", "</pre>",
+                "<li>", "</li>", "<td>", "<tr>", "<table>", "</table>", "<b>", "</b>", "<br>", "<p class=x>", "<pre>",
+                "</pre>",
                 "word", "a: b", "\n", "1,200.50", "<img src=1>", "<a href=2>", "</a>", "<script>", "</script>", "|",
             ]),
             0..160,

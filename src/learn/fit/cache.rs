@@ -1,5 +1,5 @@
-//! What a variant is laid over pages with. A run reads page after page of one template: what was worked out for one of them,
-//! the paths of its rows, what leaves there are worth in each column and what their tags look like, holds for the next.
+//! Cache for fitting a variant to one page after another. Interned paths, scores of leaves for columns and comparisons
+//! of tags stay valid for the next page of a run.
 
 use crate::learn::align::Aligner;
 use crate::learn::paths::{PathId, PathInterner};
@@ -13,12 +13,12 @@ pub struct FitCache {
     pub(super) repeats: Vec<PathId>,
     pub(super) token_matcher: TokenMatcher,
     pub(super) slot_positions: SlotPositions,
-    /// The names above the columns.
+    /// The learned header names.
     pub(super) header: Vec<String>,
     pub paths: PathInterner,
 }
 
-/// More paths than this are not carried on: pages that make up new ones would fill the memory.
+/// Maximum number of paths that are kept for the next page: pages with ever new paths would fill the memory.
 const MAX_PATHS: usize = 10_000;
 
 impl FitCache {
@@ -37,7 +37,7 @@ impl FitCache {
         }
     }
 
-    /// As it may be used for the next page, if it may.
+    /// The cache for the next page; `None` if it has grown too large.
     pub fn reusable(mut self) -> Option<FitCache> {
         self.token_matcher.reset_for_page();
         self.aligner.reset_for_page();

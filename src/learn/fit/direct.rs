@@ -1,7 +1,7 @@
-//! The short way to the rows: straight to the elements like the row's own, without asking what lists the page has.
+//! Direct fit: examines only elements like the template's root, without computing the row sets of the page.
 //!
-//! It weighs what the long way would weigh of them: the children of one parent, the cells of one grid, and all of them.
-//! Where the outcome is not convincing it says nothing, and the long way is taken.
+//! It compares the same groups of these elements as the exhaustive fit: the children of one parent, the cells of one
+//! grid, and all of them. If the result is not convincing, it returns `None`, and the exhaustive fit follows.
 
 use std::rc::Rc;
 
@@ -16,29 +16,29 @@ use crate::learn::template::{RowPart, TemplateElement, Variant};
 use crate::page::tokens::Span;
 use crate::page::{NodeId, Tree};
 
-/// Rows that fit on average this well were not missed for better ones: rows under another tag reach 0.67 at most, for all
-/// their paths are new. On the corpus, with the first candidate's template, both ways find the same rows on all 66 pages but
-/// one, where the long way takes a heading for a record.
+/// Minimum mean quality of the rows. With this quality no better rows were missed: rows under another tag reach 0.67 at
+/// most, since all their paths are new. On the corpus, with the first candidate's template, both fits find the same
+/// rows on all 66 pages but one, where the exhaustive fit takes a heading for a record.
 const MIN_MEAN_QUALITY: f64 = 0.75;
-/// … and none of them less than this: where a row is doubtful, it must look like the others too. With 0.5 rows of
-/// neighbouring lists came in on 15 pages of the corpus.
+/// Minimum quality of each row that is not a sibling of the others; below it, the rows must look alike as well. With
+/// 0.5, rows of neighbouring lists came in on 15 pages of the corpus.
 const MIN_ROW_QUALITY: f64 = 0.7;
 const MIN_ROWS: usize = 2;
-/// Elements that are looked at for each row that the template was learned from. With more the tag says nothing.
+/// Maximum number of elements that are examined, per learned row. With more, the tag says nothing.
 const MAX_ELEMENTS_PER_ROW: usize = 40;
 
-/// A row that fits the template, as it was read.
+/// An element that fits the template, with its leaves and their columns.
 struct FittedElement {
     node: NodeId,
     span: Span,
     quality: f64,
-    /// What it counts under the header that stands above it.
+    /// Its weight by the header above it.
     weight: f64,
     leaves: Vec<Leaf>,
     cells: Vec<Option<usize>>,
 }
 
-/// The rows and what they gain, when there is no doubt.
+/// The rows and their gain, if they are convincing.
 pub(super) fn rows(fitter: &mut Fitter<'_, '_>, variant: &Variant) -> Option<(f64, Vec<AlignedRow>)> {
     let rows = match (variant.finder, variant.parts.as_slice()) {
         (Finder::Siblings | Finder::Grid, [RowPart::Element(root)]) => elements(fitter, variant, root)?,
@@ -47,7 +47,7 @@ pub(super) fn rows(fitter: &mut Fitter<'_, '_>, variant: &Variant) -> Option<(f6
     };
     let total: f64 = rows.iter().map(|row| row.quality).sum();
     let convincing = rows.len() >= MIN_ROWS
-        // … and there are nearly as many as where the template was learned.
+        // … and the row count is at least about a third of the learned one.
         && rows.len() as f64 >= MIN_CLASS_ROWS_SHARE * f64::from(variant.rows)
         && total >= MIN_MEAN_QUALITY * rows.len() as f64;
     if !convincing {
@@ -66,7 +66,7 @@ pub(super) fn rows(fitter: &mut Fitter<'_, '_>, variant: &Variant) -> Option<(f6
     Some((gain, rows.into_iter().zip(headings).map(lay).collect()))
 }
 
-/// Rows of one element each.
+/// Rows that are one element each.
 fn elements(fitter: &mut Fitter<'_, '_>, variant: &Variant, root: &TemplateElement) -> Option<Vec<FittedElement>> {
     let seen = fitting_elements(fitter, variant, root)?;
     let sure = |chosen: &[usize], least: f64| chosen.iter().all(|&i| seen[i].quality >= least);
@@ -81,19 +81,19 @@ fn elements(fitter: &mut Fitter<'_, '_>, variant: &Variant, root: &TemplateEleme
     Some(seen.into_iter().enumerate().filter(|(i, _)| chosen.next_if_eq(i).is_some()).map(|(_, it)| it).collect())
 }
 
-/// Which elements under several parents are one grid.
+/// How elements under several parents are grouped into grids.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GridMatching {
-    /// Enough where all fit well.
+    /// Sufficient if all rows fit well.
     ByPath,
-    /// As the long way has it.
+    /// As in the exhaustive fit.
     ByPathAndLooks,
 }
 
-/// Lists of groups that are read whole, after a glance at all.
+/// Number of lists of groups that are read completely, after an estimate for all.
 const MAX_READ: usize = 3;
 
-/// Rows of several siblings: under the parents with enough children like the first of them.
+/// Rows of several siblings, under parents with enough children like the first element of a row.
 fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &TemplateElement) -> Option<Vec<FittedElement>> {
     let view = fitter.view;
     let tree = view.tree();
@@ -109,7 +109,7 @@ fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &TemplateElement
         let node = view.tokens.list[row.start as usize].node;
         tree.tag(node) == head.tag && resembles_root(tree, head, node)
     };
-    // A list that is cut elsewhere fits worse, and is not worth reading.
+    // A list whose rows begin elsewhere fits worse and is not read.
     let lists = parents.into_iter().flat_map(|parent| groups_under(&view.restricted_to(parent), parent));
     let lists = lists.filter(|rows| rows.first().is_some_and(begins));
     fitter.read_rows = Some(HashMap::new());
@@ -128,7 +128,7 @@ fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &TemplateElement
 }
 
 /// The elements that fit, in page order: those with the root's tag and one of its classes, and those with the tag that
-/// stand beside them.
+/// are their siblings or have a parent on the same path.
 fn fitting_elements(
     fitter: &mut Fitter<'_, '_>,
     variant: &Variant,
@@ -138,7 +138,7 @@ fn fitting_elements(
     let most = MAX_ELEMENTS_PER_ROW * (variant.rows as usize).max(10);
     let same_tag = tree.elements(&root.tag);
     let (known, mut others): (Vec<NodeId>, Vec<NodeId>) = same_tag.partition(|&node| resembles_root(tree, root, node));
-    // Counted before any is read: where lists stand in lists, 50 deep, half of 1.3 s was spent on rows that were then given up.
+    // Counted before any is read: with lists nested 50 deep, half of 1.3 s was spent on rows that were then discarded.
     if known.len() > most {
         return None;
     }
@@ -182,10 +182,10 @@ fn fit_element(fitter: &mut Fitter<'_, '_>, node: NodeId, floor: f64) -> Option<
     (quality >= floor).then(|| FittedElement { node, span, quality, weight: fitter.header_weight(span), leaves, cells })
 }
 
-/// Which of those that fit are the list: the siblings, or the cells under several parents, that gain most; or all of
-/// them, where that is clearly more.
+/// Chooses the list among the elements that fit: the siblings, or the cells under several parents, with the highest
+/// gain; or all of them, if that is clearly more.
 ///
-/// Also how well each must fit to be beyond doubt: among siblings as well as any row must.
+/// Also returns the quality that each row must have to leave no doubt; for siblings it is the normal minimum.
 fn choose_list(
     fitter: &Fitter<'_, '_>,
     variant: &Variant,
@@ -213,7 +213,7 @@ fn choose_list(
         cells = cells.into_iter().flat_map(|places| group_alike(fitter.view, seen, &places)).collect();
     }
     let mut best: (f64, Vec<usize>, f64) = (0.0, Vec::new(), MIN_ROW_QUALITY);
-    // Children of one parent are no cells of several: those must be clearly more.
+    // If the learned rows were siblings, cells under several parents must gain clearly more.
     let scattered = if variant.finder == Finder::Siblings { 1.0 / SCAN_BONUS } else { 1.0 };
     let siblings = siblings.lists.into_iter().map(|it| (it, MIN_QUALITY, 1.0));
     let lists = siblings.chain(cells.into_iter().map(|it| (it, MIN_ROW_QUALITY, scattered)));
@@ -234,7 +234,7 @@ fn choose_list(
     if gain(&scanned) > best.0 * SCAN_BONUS { (scanned, MIN_ROW_QUALITY) } else { (best.1, best.2) }
 }
 
-/// The places whose elements look alike.
+/// Groups the indices by the cluster of their elements.
 fn group_alike(view: &PageView<'_>, seen: &[FittedElement], places: &[usize]) -> Vec<Vec<usize>> {
     let nodes: Vec<NodeId> = places.iter().map(|&i| seen[i].node).collect();
     let mut groups: PositionGroups<u32> = PositionGroups::default();
@@ -244,7 +244,7 @@ fn group_alike(view: &PageView<'_>, seen: &[FittedElement], places: &[usize]) ->
     groups.lists
 }
 
-/// Places by key, in order of first appearance.
+/// Indices grouped by key, in order of first appearance.
 struct PositionGroups<K> {
     indices: HashMap<K, usize>,
     lists: Vec<Vec<usize>>,
@@ -266,7 +266,7 @@ impl<K: std::hash::Hash + Eq> PositionGroups<K> {
     }
 }
 
-/// Equal for nodes with the same tag and the same tags above them.
+/// Equal for nodes with the same tag path from the root.
 fn path_fingerprint(tree: &Tree, node: NodeId) -> u64 {
     std::iter::once(node).chain(tree.ancestors(node)).fold(0, |print: u64, above| {
         print.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ crate::learn::leaf::fingerprint(tree.tag(above))
@@ -297,7 +297,7 @@ mod tests {
         rows.iter().map(|row| row.span).collect()
     }
 
-    /// What the rows say; they may reach farther, over what says nothing.
+    /// The values of the rows. Their spans may still differ in parts without leaves.
     fn said(rows: &[AlignedRow]) -> Vec<Vec<&str>> {
         rows.iter().map(|row| row.leaves.iter().map(|leaf| leaf.value.as_str()).collect()).collect()
     }
@@ -334,11 +334,12 @@ mod tests {
         assert_eq!(found.rows.len(), 1);
     }
 
-    /// The largest page of the corpus that is tried here: tests are built without optimisation.
+    /// Maximum size of the corpus pages in this test, since tests are built without optimisation.
     const MAX_BYTES: usize = 400 * 1024;
 
-    /// Lists of several kinds of rows, of which the two ways may each take a little more or less (66 pages, today two: the long
-    /// way takes two headings and four links for players, and three films of a neighbouring list).
+    /// Maximum number of pages with different rows: on lists of several kinds of rows each fit may find a few more or
+    /// fewer (66 pages, today two: the exhaustive fit takes two headings and four links for players, and three films of
+    /// a neighbouring list).
     const MAX_APART: usize = 2;
 
     fn agree(site: &Path) -> bool {
@@ -359,11 +360,11 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::print_stderr, reason = "a test that had nothing to look at says so")]
+    #[allow(clippy::print_stderr, reason = "reports a skipped test")]
     fn both_ways_find_the_same_rows_on_the_corpus() {
         let root = std::env::var_os("PIEME_CORPUS").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
         let Ok(sites) = std::fs::read_dir(root.join("corpus")) else {
-            eprintln!("no corpus at {}: set PIEME_CORPUS", root.display());
+            eprintln!("skipped: no corpus at {} (set PIEME_CORPUS)", root.display());
             return;
         };
         let sites: Vec<PathBuf> = sites.flatten().map(|site| site.path()).collect();

@@ -1,4 +1,4 @@
-//! What was said, found on the page; the row sets that agree with it, and what is then done to one of them.
+//! Locates a person's help on the page, ranks the row sets that agree with it, and applies edits to a candidate.
 
 use std::collections::HashSet;
 
@@ -17,30 +17,30 @@ use crate::model::{Row, Table};
 use crate::page::Selector;
 use crate::page::tokens::{Span, TokenKind};
 
-/// The row sets that are taught, so that their columns can be compared with the labels.
+/// Maximum number of row sets that are turned into candidates, so that their columns can be compared with the labels.
 const MAX_TAUGHT: usize = 8;
-/// The best row sets that are offered without the rows that lack a constant, too.
+/// Number of best row sets that are also tried without the rows that lack a constant.
 const MAX_FILTERED: usize = 20;
-/// A row is the enclosed block when they share this much of their text, as for cuts of one list.
+/// Minimum overlap of text at which a row counts as the enclosed block, as for different cuts of one list.
 const SAME_ROW_OVERLAP: f64 = 0.8;
-/// Rows like the block that a list of such blocks has: special records and the odd advertisement are the rest.
+/// Minimum share of rows that are similar to the block; atypical records and advertisements are the rest.
 const MIN_ALIKE_SHARE: f64 = 0.8;
 
-// What help is worth beside the score of the row set itself, which is a sum of logarithms: 0.7 is “twice as good”. Help does
-// not simply come first: one label of four may be a category above the rows, and then the right rows lack it. On
+// Weights of help against the score of the row set, which is a sum of logarithms: 0.7 is “twice as good”. Help does not
+// simply come first: one label of four may be a category above the rows, and then the right rows lack it. On
 // autoevolution-makers the groups under one letter have all four labels and score 1.6 less than the makers.
 const LABELLED_WEIGHT: f64 = 5.0;
 const NAMED_WEIGHT: f64 = 1.0;
 const ENCLOSED_WEIGHT: f64 = 10.0;
-/// Penalty for rows made by matching: right on 84 % of pages, the offered lists on 93 % (docs/design/learning.md 4),
-/// and rows cut from tokens must pay as much (2.3). Rows from labelled paths pay nothing: that broke two pages of 66.
+/// Penalty for rows made by matching: right on 84 % of pages, the offered lists on 93 % (docs/design/learning.md 4).
+/// Rows cut from tokens have the same penalty (2.3). Rows from labelled paths have none: that broke two pages of 66.
 const MATCHED_PENALTY: f64 = 1.5;
-/// A single row is no list, and scores -20 and below; when a person encloses it, it is one record all the same.
+/// Lower bound for scores. A single row scores -20 and below, but is a record if a person encloses it.
 const MIN_SCORE: f64 = -8.0;
-/// As far as a score may be off.
+/// Scores that differ by less than this are considered equal.
 const SCORE_TOLERANCE: f64 = 1.0;
 
-/// What was said, found on the page.
+/// A person's help with its positions on the page.
 pub struct LocatedHelp<'a, 't> {
     view: &'a PageView<'t>,
     offered: Vec<RankedRowSet>,
@@ -49,7 +49,7 @@ pub struct LocatedHelp<'a, 't> {
     help: &'a Help,
 }
 
-/// A candidate and the rows it was taught.
+/// A candidate and the rows it was learned from.
 struct TaughtCandidate {
     candidate: Candidate,
     set: RowSet,
@@ -86,7 +86,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         Ok(taught.into_iter().map(|it| it.candidate).collect())
     }
 
-    /// The row sets that agree best with what was said.
+    /// The row sets that agree best with the help, as candidates.
     fn best_agreeing(&mut self, further: &[PageView<'_>], options: &LearnOptions) -> Vec<TaughtCandidate> {
         self.view.take_limit();
         let made = self.constructed_row_sets();
@@ -120,7 +120,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         taught
     }
 
-    /// Row sets of the person's making that the page did not offer by itself.
+    /// Row sets built from the help that are not among those of the finders.
     fn constructed_row_sets(&self) -> Vec<RowSet> {
         let mut seen: HashSet<Vec<Span>> = self.offered.iter().map(|it| it.set.rows.clone()).collect();
         let mut sets: Vec<RowSet> = Vec::new();
@@ -136,7 +136,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         sets
     }
 
-    /// What it is worth that a row set agrees with what was said.
+    /// Bonus of a row set for agreeing with the help.
     fn agreement(&self, set: &RowSet) -> f64 {
         let held: f64 = self.blocks.iter().map(|&block| block_overlap(self.view, &set.rows, block)).sum();
         let alike = if held > 0.0 {
@@ -145,7 +145,8 @@ impl<'a, 't> LocatedHelp<'a, 't> {
             0.0
         };
         let alike = if alike >= MIN_ALIKE_SHARE { 1.0 } else { alike };
-        // A list that has the block for a row is half right even where no other row is like it: results of several kinds.
+        // A list with the block as a row gets half of the bonus even if no other row is similar: results of several
+        // kinds.
         let enclosed = held * (0.5 + 0.5 * alike) / self.blocks.len().max(1) as f64;
         ENCLOSED_WEIGHT * enclosed + LABELLED_WEIGHT * label::labelled_share(set, &self.instances)
     }
@@ -160,7 +161,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         TaughtCandidate { candidate, set }
     }
 
-    /// Where the blocks are of several formats, each format of the list is a variant of its own.
+    /// If the blocks have several formats, each format becomes a variant.
     fn split_formats(&self, taught: &mut TaughtCandidate, further: &[PageView<'_>]) {
         let Some(parts) = enclose::rows_by_format(self.view, &self.blocks, &taught.set.rows, self.threshold()) else {
             return;
@@ -191,7 +192,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         taught.candidate = whole;
     }
 
-    /// The rows that a selector or an expression gives.
+    /// A candidate with the rows that a selector or regular expression gives.
     fn teach_rule(&self, rule: &RowRule, further: &[PageView<'_>]) -> Result<TaughtCandidate, HelpError> {
         let said = match rule {
             RowRule::Css(css) => Selector::parse(css).map(|_| css.clone())?,
@@ -209,7 +210,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         Ok(taught)
     }
 
-    /// What was done to one of the candidates: the rows first, then the columns.
+    /// Applies the edits to one of the candidates: first to its rows, then to its columns.
     fn apply_edits(&self, taught: &mut [TaughtCandidate], further: &[PageView<'_>]) -> Result<(), HelpError> {
         let wanted = &self.help.finish;
         let (most, given) = (taught.len(), wanted.candidate.saturating_add(1));
@@ -229,7 +230,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
     }
 }
 
-/// A row under the columns of a joined template.
+/// A row with its cells moved to the columns of a joined template.
 fn remap_row(row: &Row, places: &[usize], width: usize) -> Row {
     let mut cells = vec![None; width];
     for (cell, &place) in row.cells.iter().zip(places) {
@@ -238,7 +239,7 @@ fn remap_row(row: &Row, places: &[usize], width: usize) -> Row {
     Row { cells, page: row.page }
 }
 
-/// The labelled records and the clicked ones. A constant stands in each of them; a wildcard in the one nearest to it.
+/// The labelled and the clicked records. A constant belongs to each of them, a wildcard to the nearest.
 fn instances(text: &PageText<'_, '_>, help: &Help) -> Result<Vec<LabelledRecord>, HelpError> {
     let found = |label: ValueLabel| match text.positions(&label.text) {
         places if places.is_empty() => Err(HelpError::NotOnPage(label.text)),
@@ -258,8 +259,8 @@ fn instances(text: &PageText<'_, '_>, help: &Help) -> Result<Vec<LabelledRecord>
     Ok(instances)
 }
 
-/// The block that a text stands for. A text within one element says only where the record is: then it is the row around it
-/// in the likeliest list that has it (the same name may stand in a side bar, too).
+/// The block that a text means. A text inside one element only shows where the record is; then the block is the row
+/// around it in the best list that has it (the same name may also be in a side bar).
 fn enclosing_block(view: &PageView<'_>, places: &[Span], ranked: &[RankedRowSet]) -> Span {
     let texts = |place: &Span| view.tokens.slice(*place).iter().filter(|token| token.kind == TokenKind::Text).count();
     let short: Vec<Span> = places.iter().copied().filter(|place| texts(place) <= 1).collect();
@@ -268,7 +269,7 @@ fn enclosing_block(view: &PageView<'_>, places: &[Span], ranked: &[RankedRowSet]
     row.copied().unwrap_or_else(|| enclose::block_around(view, places[0]))
 }
 
-/// How nearly one of the rows is the block.
+/// The largest overlap of a row with the block; 1 if they are nearly the same.
 fn block_overlap(view: &PageView<'_>, rows: &[Span], block: Span) -> f64 {
     let share = |&row: &Span| {
         let both = Span { start: row.start.max(block.start), stop: row.stop.min(block.stop) };
@@ -280,8 +281,8 @@ fn block_overlap(view: &PageView<'_>, rows: &[Span], block: Span) -> f64 {
     if best >= SAME_ROW_OVERLAP { 1.0 } else { best }
 }
 
-/// A template must find on its own page most of the rows it was learned from; where the first does not, the next that does
-/// and is nearly as good comes before it.
+/// Prefers a candidate that finds most of its own rows on its own page: if the first does not, the next one with nearly
+/// the same score that does comes first.
 fn prefer_repeatable(view: &PageView<'_>, taught: &mut [TaughtCandidate]) {
     let Some(best) = taught.first().map(|it| it.candidate.score) else { return };
     let near = taught.iter().take_while(|it| it.candidate.score >= best - SCORE_TOLERANCE).count();

@@ -1,13 +1,15 @@
-//! PIEME's inference matrix: labelled nodes down, all sub-nodes of their parent across; a path through it says which
-//! sub-node is which label, and where the pattern starts again (thesis, 5.3.4).
+//! PIEME's inference matrix: one row per labelled node, one column per sub-node of their parent. A path through it
+//! shows which sub-node corresponds to which label, and where the pattern starts again (thesis, 5.3.4).
 
-/// One way through the pattern: (label, sub-node), labels ascending.
+/// One pass through the pattern: (label, sub-node), labels ascending.
 pub type SubPath = Vec<(usize, usize)>;
 
-/// Walks the matrix of `labels` × `nodes`. `maps(i, j)`: label i could be sub-node j. From the top left the walk steps
-/// down-right; at an empty cell, or at the bottom, it goes to the top of the column. A node that maps to nothing is not
-/// there. Beyond the thesis: a cell further down goes on with the path, so that a field may be missing; nodes before the
-/// labelled ones are read as well, so that the person need not label the first occurrence.
+/// Walks the matrix of `labels` × `nodes`; `maps(i, j)` says whether label i may be sub-node j. The walk starts at the
+/// top left and steps down-right. At an empty cell, or at the bottom, it goes to the top of the column. Nodes that map
+/// to nothing are ignored.
+///
+/// Beyond the thesis: a cell further down continues the path, so that a field may be missing. Nodes before the labelled
+/// ones are read as well, so that a person need not label the first occurrence.
 pub fn sub_paths(labels: usize, nodes: usize, maps: impl Fn(usize, usize) -> bool) -> Vec<SubPath> {
     let mut paths: Vec<SubPath> = Vec::new();
     for node in 0..nodes {
@@ -30,8 +32,8 @@ pub fn sub_paths(labels: usize, nodes: usize, maps: impl Fn(usize, usize) -> boo
     paths
 }
 
-/// The pattern of the paths as a person writes it: `(A(BC)*)*`. A step back is the end of a repeat and its start; a label
-/// that a path steps over is optional.
+/// The pattern of the paths in the thesis' notation: `(A(BC)*)*`. A step back ends a repeat at one label and starts it
+/// at another; a label that a path skips is optional.
 pub fn expression(paths: &[SubPath], names: &[&str]) -> String {
     let pattern = RepeatPattern::of(paths, names.len());
     let mut text = String::new();
@@ -46,7 +48,7 @@ pub fn expression(paths: &[SubPath], names: &[&str]) -> String {
     text
 }
 
-/// The repeats of a pattern, outer ones first, as (first label, last label), and which labels may be missing.
+/// The repeats of a pattern, outer ones first, as (first label, last label), and the optional labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepeatPattern {
     pub repeats: Vec<(usize, usize)>,
@@ -66,7 +68,8 @@ impl RepeatPattern {
             }
             before = Some(label);
         }
-        // Of one label's repeats the widest holds: where the last field is missing once, the others still repeat with it.
+        // Of several repeats that start at one label the widest is kept: the last field may be missing in some
+        // occurrence.
         repeats.sort_unstable_by_key(|&(from, to)| (from, std::cmp::Reverse(to)));
         repeats.dedup_by_key(|&mut (from, _)| from);
         for &(from, to) in &repeats {
@@ -92,8 +95,8 @@ impl RepeatPattern {
 mod tests {
     use super::*;
 
-    /// `nodes` as the thesis writes them: a capital is labelled, a small letter is not; `alike` are the letters that only
-    /// their place tells apart. A labelled node maps to itself alone.
+    /// `nodes` in the thesis' notation: upper case is labelled, lower case is not. `alike` are letters that only their
+    /// position distinguishes. A labelled node maps to itself alone.
     fn walk(labels: &str, nodes: &str, alike: &str) -> (Vec<SubPath>, Vec<String>) {
         let labels: Vec<char> = labels.chars().collect();
         let nodes: Vec<char> = nodes.chars().collect();

@@ -1,4 +1,4 @@
-//! Labels on small pages: they pick the list, cut its rows and name its columns.
+//! Labels on small pages: they select the list, determine its rows and name its columns.
 
 use super::super::help::{Help, HelpError, learn_with};
 use super::super::{Candidate, LearnOptions};
@@ -31,7 +31,8 @@ fn check(html: &str, labels: &[(&str, &str)], columns: &str, rows: &[&str]) {
 }
 
 const SHOP: &str = "<ul class=nav><li><a href=/a>Chairs</a><li><a href=/b>Desks</a><li><a href=/c>Lamps</a></ul>
-    <div id=list><div class=p><h3>Oak chair</h3><em>Sale!</em><b>95</b></div><div class=p><h3>Pine desk</h3><b>240</b></div>
+    <div id=list><div class=p><h3>Oak chair</h3><em>Sale!</em><b>95</b></div>\
+    <div class=p><h3>Pine desk</h3><b>240</b></div>
     <div class=p><h3>Elm lamp</h3></div><div class=p><h3>Ash bed</h3><b>700</b></div></div>";
 
 #[test]
@@ -56,7 +57,8 @@ fn an_optional_field_is_labelled_in_the_record_that_has_it() {
 
 #[test]
 fn two_forms_of_a_field_are_a_column_each_under_a_name_each() {
-    // The thesis lost the records of the second form. They are rows here, but one name over both forms is not made yet.
+    // The thesis lost the records of the second form. They are rows here, but one name for both forms is not supported
+    // yet.
     let page = "<ul><li><i>Oak</i><b>95</b></li><li><i>Elm</i><b>70</b></li><li><i>Ash</i><s>on request</s></li>
         <li><i>Fir</i><b>30</b></li><li><i>Yew</i><s>on request</s></li></ul>";
     let found = labelled(page, &[("name", "Elm"), ("price", "70"), ("name", "Ash"), ("ask", "on request")]);
@@ -85,12 +87,13 @@ fn a_value_that_is_not_there_is_said_so() {
     assert!(error.to_string().starts_with("“999” is not on the page"));
 }
 
-/// Rows of two lists that score alike: the clicked ones decide.
+/// Two lists have similar scores; the clicked records decide.
 #[test]
 fn two_clicked_records_pick_their_list_though_another_is_longer() {
     let news: String = (1..=9).map(|i| format!("<li><b>News {i}</b><i>Some day {i} in May</i></li>")).collect();
     let page = format!(
-        "<ul>{news}</ul><table><tr><td>Oak</td><td>95</td></tr><tr><td>Elm</td><td>70</td></tr><tr><td>Fir</td><td>30</td></tr></table>"
+        "<ul>{news}</ul><table><tr><td>Oak</td><td>95</td></tr><tr><td>Elm</td><td>70</td></tr>\
+         <tr><td>Fir</td><td>30</td></tr></table>"
     );
     assert_eq!(clicked(&page, &["Elm 70", "Fir 30"])[0].table.rows.len(), 3);
     assert_eq!(clicked(&page, &["News 3", "News 7"])[0].table.rows.len(), 9);
@@ -99,13 +102,14 @@ fn two_clicked_records_pick_their_list_though_another_is_longer() {
 #[test]
 fn each_clicked_record_is_a_row_of_its_own() {
     let page = "<table><tr><td><b>Oak</b><br>95</td><td><b>Elm</b><br>70</td></tr>
-        <tr><td><b>Fir</b><br>30</td><td><b>Ash</b><br>60</td></tr><tr><td><b>Yew</b><br>20</td><td><b>Box</b><br>10</td></tr></table>";
+        <tr><td><b>Fir</b><br>30</td><td><b>Ash</b><br>60</td></tr>\
+        <tr><td><b>Yew</b><br>20</td><td><b>Box</b><br>10</td></tr></table>";
     assert_eq!(clicked(page, &["Oak", "Elm"])[0].table.rows.len(), 6);
 }
 
 #[test]
 fn a_list_too_small_to_be_offered_is_built_from_the_labelled_paths() {
-    // Two short rows on a page of long text: far below the share that the finders look at.
+    // Two short rows on a page of long text: far below the finders' minimum share.
     let prose = "A very long paragraph of words that nobody wants. ".repeat(8);
     let page = format!(
         "<body>{}<div><span><b>Oak</b><i>9</i></span><span><b>Elm</b><i>7</i></span></div></body>",
@@ -116,7 +120,7 @@ fn a_list_too_small_to_be_offered_is_built_from_the_labelled_paths() {
 
 #[test]
 fn a_constant_tells_the_records_from_rows_that_only_look_like_them() {
-    // Figure 6.1: “av” stands in every book and in no advertisement.
+    // Figure 6.1: “av” is in every book and in no advertisement.
     let book = |title: &str, author: &str| format!("<li><b>{title}</b> <i>av</i> <u>{author}</u></li>");
     let page = format!(
         "<ol>{}</ol><ul>{}{}{}</ul>",
@@ -135,8 +139,8 @@ fn a_constant_tells_the_records_from_rows_that_only_look_like_them() {
     assert_eq!((table.columns.join(" ").as_str(), titles), ("title", vec!["Emma", "Ulysses", "Momo"]));
 }
 
-/// Figure 5.4 as far as the text has it: A before each table; B, C and D all in `td`, B in a row of its own (its `colspan`
-/// is discarded), C strictly followed by D.
+/// Figure 5.4 as far as the text describes it: A before each table; B, C and D all in `td`, B in a row of its own (its
+/// `colspan` is ignored), C always followed by D.
 fn figure_5_4(html: &str, labels: &[&str]) -> String {
     let tree = Tree::parse(html);
     let view = super::super::find::PageView::new(&tree);
@@ -159,7 +163,7 @@ fn figure_5_12_the_match_tree_has_a_repeat_in_a_repeat_in_a_repeat() {
         figure_5_4(&page, &["A1", "B10", "C10", "D10"]),
         "body((h1(A) table(tbody((tr(td(B)) (tr(td(C) td(D)))*)*)))*)"
     );
-    // What the thesis could not do: the labels stand in the last occurrence.
+    // Beyond the thesis: the labels are in the last occurrence.
     assert_eq!(
         figure_5_4(&page, &["A2", "B21", "C23", "D23"]),
         "body((h1(A) table(tbody((tr(td(B)) (tr(td(C) td(D)))*)*)))*)"

@@ -1,25 +1,25 @@
-//! Where a text that a person gave stands on the page: whole texts first, then parts of texts, then attributes.
+//! Finds a text given by a person on the page: whole texts first, then parts of texts, then attributes.
 
 use super::super::find::PageView;
 use super::super::leaf::ATTRIBUTES;
 use crate::page::tokens::{Span, TokenKind};
 use crate::page::tree::is_blank;
 
-/// Places of one text that are looked at: one that stands more often says little about where the list is.
+/// Maximum number of positions of one text; a more frequent text says little about where the list is.
 pub(super) const MAX_POSITIONS: usize = 500;
 
-/// The page's text without white space, and which token each part came from. A person types or copies a text with other
-/// blanks and line ends than the page has.
+/// The text of the page without white space, with the token of each part. White space is ignored because a text that a
+/// person types or copies differs in it from the page.
 pub struct PageText<'v, 't> {
     pub view: &'v PageView<'t>,
     text: String,
-    /// Where each text token starts in `text`.
+    /// The start of each text token in `text`.
     starts: Vec<(usize, u32)>,
-    /// Of each byte of `text`: white space or a tag stood before it.
+    /// For each byte of `text`: whether white space or a tag came before it.
     gap_before: Vec<bool>,
 }
 
-/// How well a place fits what was given, best first.
+/// Quality of a match, best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TextMatch {
     WholeTexts,
@@ -53,7 +53,7 @@ impl<'v, 't> PageText<'v, 't> {
         }
     }
 
-    /// The stretches of tokens that hold the text, in page order: only the best kind of place there is.
+    /// The spans of tokens that contain the text, in page order; only those of the best quality found.
     pub fn positions(&self, wanted: &str) -> Vec<Span> {
         let needle: String = wanted.chars().filter(|&c| !is_blank(c)).collect();
         if needle.is_empty() {

@@ -1,7 +1,8 @@
-//! The thesis' trees: from the labelled nodes of one record to a match tree with nested repeats, and from that to rows.
+//! The trees of the PIEME thesis: from the labelled nodes of one record to a match tree with nested repeats, and from
+//! that to rows.
 //!
-//! The I-tree is the merged paths from the page down to the labelled nodes; here it is the page's own tree, looked at only
-//! where it leads to a label. The M-tree says which of its nodes repeat together, found bottom-up with the matrix.
+//! The I-tree merges the paths from the root to the labelled nodes; here it is the page's own tree, restricted to those
+//! paths. The M-tree, built bottom-up with the inference matrix, shows which of its nodes repeat together.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -12,15 +13,15 @@ use super::matrix::{RepeatPattern, SubPath, sub_paths};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-/// How alike a node must be to stand for a labelled one where the structure is not the same: as for siblings.
+/// Minimum similarity to a labelled node if the structure differs; the same as for siblings.
 const ALIKE: f64 = 0.5;
-/// Elements above a labelled record that are tried as the record itself.
+/// Maximum number of ancestors of a labelled record that are tried as the record itself.
 const MAX_CLIMB: usize = 12;
 
-/// A part of the match tree.
+/// A node of the match tree (M-tree).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MatchTree {
-    /// A labelled text or element, by its number.
+    /// Number of a labelled text or element.
     Label(usize),
     Node {
         tag: String,
@@ -31,7 +32,7 @@ pub enum MatchTree {
 }
 
 impl fmt::Display for MatchTree {
-    /// `table(tr(td(B)) tr(td(C) td(D))*)`: labels are A, B, C …
+    /// Written as `table(tr(td(B)) tr(td(C) td(D))*)`; labels are A, B, C …
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |parts: &[MatchTree]| parts.iter().map(MatchTree::to_string).collect::<Vec<_>>().join(" ");
         match self {
@@ -44,14 +45,14 @@ impl fmt::Display for MatchTree {
 }
 
 impl MatchTree {
-    /// The tree over these nodes, from the lowest element that holds them all upwards to where nothing repeats any more.
+    /// The match tree of the lowest common ancestor of these nodes.
     pub fn of(view: &PageView<'_>, labelled: &[NodeId]) -> MatchTree {
         let top = common_ancestor(view, labelled);
         MatchTreeBuilder { view, labelled }.node(top).0
     }
 }
 
-/// The lowest element that holds all of the nodes.
+/// The lowest element that contains all nodes.
 fn common_ancestor(view: &PageView<'_>, nodes: &[NodeId]) -> NodeId {
     let tree = view.tree();
     let Some(&first) = nodes.first() else { return tree.root() };
@@ -61,7 +62,7 @@ fn common_ancestor(view: &PageView<'_>, nodes: &[NodeId]) -> NodeId {
     holding.next().unwrap_or(tree.root())
 }
 
-/// Where the innermost repeat stands: its parent, and the children that one round of it was labelled with.
+/// The innermost repeat: its parent, and the labelled children of one occurrence.
 struct InnermostRepeat {
     parent: NodeId,
     heads: Vec<NodeId>,
@@ -73,7 +74,7 @@ struct MatchTreeBuilder<'v, 't> {
 }
 
 impl MatchTreeBuilder<'_, '_> {
-    /// Depth first: what stands inside is settled before it is asked whether it repeats.
+    /// Depth first: the repeats inside a node are found before those of the node itself.
     fn node(&self, node: NodeId) -> (MatchTree, Option<InnermostRepeat>) {
         let tree = self.view.tree();
         if let Some(number) = self.labelled.iter().position(|&it| it == node) {
@@ -100,7 +101,8 @@ impl MatchTreeBuilder<'_, '_> {
         (MatchTree::Node { tag: tree.tag(node).to_owned(), inside }, innermost)
     }
 
-    /// The matrix of this node: labelled children against all children. A labelled child is itself and nothing else.
+    /// The inference matrix of this node: labelled children against all children. A labelled child maps to itself
+    /// alone.
     fn paths(&self, items: &[NodeId], heads: &[NodeId]) -> Vec<SubPath> {
         let exact: Vec<Vec<bool>> =
             heads.iter().map(|&head| items.iter().map(|&item| self.same_structure(head, item)).collect()).collect();
@@ -109,14 +111,15 @@ impl MatchTreeBuilder<'_, '_> {
             match own {
                 Some(own) => own == label,
                 None if exact.iter().any(|row| row[item]) => exact[label][item],
-                // Beyond the thesis: a child of no labelled structure is the one it is most like, so a field may be missing.
+                // Beyond the thesis: a child of another structure maps to similar labelled children, so that a field
+                // may be missing.
                 None => similarity(self.view, heads[label], items[item]) >= ALIKE,
             }
         };
         sub_paths(heads.len(), items.len(), maps)
     }
 
-    /// The same tag, and as many of each child tag on the labelled way as the labelled node has.
+    /// Whether the tags are equal, and the children with tags on a labelled path are equally many.
     fn same_structure(&self, head: NodeId, item: NodeId) -> bool {
         let tree = self.view.tree();
         if self.view.tag(head) != self.view.tag(item) {
@@ -135,7 +138,7 @@ fn similarity(view: &PageView<'_>, a: NodeId, b: NodeId) -> f64 {
     if view.tree().element(a).is_none() && view.tree().element(b).is_none() { 1.0 } else { view.similarity(a, b) }
 }
 
-/// Puts the repeats of the pattern around the parts, inner ones first.
+/// Wraps the parts in the repeats of the pattern, inner ones first.
 fn nest(parts: Vec<MatchTree>, pattern: &RepeatPattern) -> Vec<MatchTree> {
     let wrap =
         |(part, &optional): (MatchTree, &bool)| if optional { MatchTree::Optional(Box::new(part)) } else { part };
@@ -147,8 +150,8 @@ fn nest(parts: Vec<MatchTree>, pattern: &RepeatPattern) -> Vec<MatchTree> {
     slots.into_iter().flatten().collect()
 }
 
-/// Row sets that the labelled nodes of the instances lead to: the elements on the same path as one that holds a whole
-/// record; the rounds of the innermost repeat; the neighbours that hold one record each.
+/// Row sets derived from the labelled nodes: elements on the same path as one that contains a whole record; elements of
+/// the same class; occurrences of the innermost repeat; siblings that contain one record each.
 pub fn row_sets(view: &PageView<'_>, instances: &[LabelledRecord]) -> Vec<RowSet> {
     let records: Vec<Vec<NodeId>> = instances.iter().filter_map(|it| tightest_nodes(view, it)).collect();
     let mut sets = Vec::new();
@@ -165,7 +168,7 @@ pub fn row_sets(view: &PageView<'_>, instances: &[LabelledRecord]) -> Vec<RowSet
     sets
 }
 
-/// Of each label the place nearest to the rarest label's place, where all of them stand closest together.
+/// One node per label: the positions of all labels that are closest together, around one of the rarest label.
 fn tightest_nodes(view: &PageView<'_>, instance: &LabelledRecord) -> Option<Vec<NodeId>> {
     let rarest = instance.labels.iter().map(|(_, places)| places).min_by_key(|places| places.len())?;
     let near = |at: Span| -> Vec<Span> {
@@ -183,7 +186,7 @@ fn tightest_nodes(view: &PageView<'_>, instance: &LabelledRecord) -> Option<Vec<
     Some(nodes)
 }
 
-/// The thesis' assumption that each kind of node has one path from the root, for the record and each element above it.
+/// Elements on the same path as the record or one of its ancestors: the thesis assumes one path per kind of node.
 fn add_same_path_rows(view: &PageView<'_>, record: NodeId, sets: &mut Vec<RowSet>) {
     let tree = view.tree();
     let path = |node: NodeId| -> Vec<u32> { tree.ancestors(node).map(|it| view.tag(it)).collect() };
@@ -199,11 +202,11 @@ fn add_same_path_rows(view: &PageView<'_>, record: NodeId, sets: &mut Vec<RowSet
     }
 }
 
-/// Classes of one element that are looked at.
+/// Maximum number of classes of one element that are used.
 const MAX_CLASSES: usize = 12;
 
-/// The elements with the same tag and a class in common, wherever they stand: teasers of a news page are spread over boxes
-/// at different depths. Of nested ones the outermost.
+/// Elements with the same tag and a common class, anywhere on the page: teasers of a news page are in boxes at
+/// different depths. Of nested elements only the outermost.
 fn add_same_class_rows(view: &PageView<'_>, record: NodeId, sets: &mut Vec<RowSet>) {
     let tree = view.tree();
     let climbs = std::iter::once(record).chain(tree.ancestors(record)).take(MAX_CLIMB);
@@ -226,7 +229,7 @@ fn add_same_class_rows(view: &PageView<'_>, record: NodeId, sets: &mut Vec<RowSe
     sets.extend(lists.map(|rows| RowSet { finder: Finder::Grid, rows, rotation: 0.0 }));
 }
 
-/// Each round of the innermost repeat is a row; so it is under every parent on the same path.
+/// Each occurrence of the innermost repeat is a row, under every parent on the same path.
 fn add_repeat_rows(view: &PageView<'_>, nodes: &[NodeId], sets: &mut Vec<RowSet>) {
     let builder = MatchTreeBuilder { view, labelled: nodes };
     let (_, Some(innermost)) = builder.node(common_ancestor(view, nodes)) else { return };
@@ -252,7 +255,7 @@ fn add_repeat_rows(view: &PageView<'_>, nodes: &[NodeId], sets: &mut Vec<RowSet>
     }
 }
 
-/// The children of the lowest element that holds all records, where each record stands in another of them.
+/// The children of the lowest element that contains all records, if each record is in a different child.
 fn add_sibling_rows(view: &PageView<'_>, records: &[Vec<NodeId>], sets: &mut Vec<RowSet>) {
     let tree = view.tree();
     let all: Vec<NodeId> = records.iter().flatten().copied().collect();

@@ -1,16 +1,16 @@
-//! Which column of a list links to the detail pages.
+//! Finds the column of a list that links to the detail pages.
 
 use std::collections::{HashMap, HashSet};
 
 use super::DetailWords;
 use crate::model::Table;
 
-/// What a detail page says of where it came from.
+/// The known addresses of a detail page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DetailAddress {
-    /// The name it was saved under.
+    /// The file name it was saved under.
     pub name: String,
-    /// The address that it calls its own.
+    /// The canonical address that the page states.
     pub canonical: Option<String>,
 }
 
@@ -26,16 +26,15 @@ impl DetailAddress {
     }
 }
 
-/// A file's name without its ending.
 fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Share of the matched rows whose link leads to their page and no other.
+/// Minimum share of the matched rows whose link leads to their page and to no other.
 const MIN_LINK_AGREEMENT: f64 = 0.8;
 
-/// Which of the `links` (columns of the list) leads to the detail pages: rows of one page have one link, rows of different pages
-/// different ones, and the link is the page's address or made of its words.
+/// The column among `links` that leads to the detail pages: rows of one page have one link, rows of different pages
+/// have different ones, and the link is the page's address or consists of its words.
 pub fn link_column(
     list: &Table,
     links: &[usize],
@@ -53,7 +52,7 @@ pub fn link_column(
     best.map(|(_, column)| column)
 }
 
-/// None where the links do not go with the pages.
+/// `None` if the links contradict the matching of rows and pages.
 fn link_score(
     list: &Table,
     column: usize,
@@ -82,14 +81,14 @@ fn link_score(
     (own as f64 >= MIN_LINK_AGREEMENT * all).then(|| (own as f64 + score) / all)
 }
 
-/// Share of the link's words that are on the page: `/books/snow-crash_12` is made of a title.
+/// Share of the link's words that are on the page: `/books/snow-crash_12` is derived from a title.
 fn words_shared(link: &str, page: &DetailWords) -> f64 {
     let words = link.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().any(char::is_alphabetic));
     let words: Vec<String> = words.map(str::to_lowercase).collect();
     words.iter().filter(|word| page.all.has_word(word)).count() as f64 / words.len().max(1) as f64
 }
 
-/// Rows with the same link have the same detail page, rows with another have not: the link knows better than the texts.
+/// Corrects the matching: rows with the same link get the same page, others do not. Links are more reliable than texts.
 pub fn follow_links(list: &Table, link: usize, rows: &[Option<usize>]) -> Vec<Option<usize>> {
     let mut votes: HashMap<(&str, usize), usize> = HashMap::new();
     for (row, page) in list.rows.iter().zip(rows) {

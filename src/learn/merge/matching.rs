@@ -1,4 +1,4 @@
-//! Whose detail page is whose.
+//! Matches the rows of a list with their detail pages, by texts that few pages have.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,20 +6,21 @@ use crate::learn::find::details::{PageWord, WordIndex, words_of};
 use crate::model::Table;
 use crate::page::tokens::Tokens;
 
-/// A row is this near the best row of a detail page in what they have in common to share the page with it: several records of a
+/// A row shares a page with the page's best row if its score is at least this share of the best: several records of a
 /// list may link to one page (the author of three quotations).
 const SHARED_PAGE_RATIO: f64 = 0.9;
-/// One text that no other detail page has, or as much in texts that few have.
+/// Minimum score: one text that no other detail page has, or the equivalent in texts that few have.
 const MIN_SCORE: f64 = 1.0;
-/// One page alone says of no text that other pages have it too: two are needed, or one in its title.
+/// With a single page nothing shows which texts are common, so two texts are needed, or one in the title.
 const MIN_SCORE_SINGLE_PAGE: f64 = 2.0;
-/// Less than [`ENOUGH`] will do where row and page are each other's only best: one text that two pages have.
+/// Minimum score, instead of [`MIN_SCORE`], if row and page are each other's only best match: one text that two pages
+/// have.
 const MIN_MUTUAL_SCORE: f64 = 0.25;
 
-/// What a detail page says.
+/// The words of a detail page.
 pub struct DetailWords {
     pub all: WordIndex,
-    /// Its title and first headings: there a page names its record, and not others that are like it.
+    /// Title and first headings: there a page names its own record, and no similar ones.
     title: WordIndex,
 }
 
@@ -32,10 +33,11 @@ impl DetailWords {
     }
 }
 
-/// Main headings of a page that are looked at.
+/// Maximum number of main headings that are used.
 const MAX_HEADINGS: usize = 3;
 
-/// Of each row: its detail page. A text counts for a page by how few pages have it; texts of all pages, or of most rows, say nothing.
+/// The detail page of each row. A text counts for a page the more, the fewer pages have it; texts of all pages or of
+/// most rows are ignored.
 pub fn match_rows(list: &Table, details: &[DetailWords]) -> Vec<Option<usize>> {
     let texts = ListTexts::new(list, details);
     let scores: Vec<Vec<f64>> = texts.of_rows.iter().map(|row| texts.scores(row, details.len())).collect();
@@ -53,7 +55,6 @@ pub fn match_rows(list: &Table, details: &[DetailWords]) -> Vec<Option<usize>> {
     scores.iter().enumerate().map(page_of).collect()
 }
 
-/// The first of the highest scores.
 struct BestScore {
     index: usize,
     score: f64,
@@ -66,18 +67,18 @@ fn best(scores: &[f64]) -> Option<BestScore> {
     Some(BestScore { index: place, score, is_unique: scores.iter().filter(|&&it| it >= score).count() == 1 })
 }
 
-/// What a text in a page's title counts more than elsewhere: pages also show records “last seen”, with title, picture and price.
+/// Additional weight of a text in a page's title: pages also show records “last seen”, with title, picture and price.
 const TITLE_WEIGHT: f64 = 4.0;
-/// Texts longer than this, in bytes, are not looked for: a list shows them shortened.
+/// Maximum length of a text in bytes; lists show longer texts shortened.
 const MAX_TEXT: usize = 1_000;
-/// Texts of the list that are looked for on the detail pages.
+/// Maximum number of texts of the list that are looked up on the detail pages.
 const MAX_TEXTS: usize = 40_000;
 
-/// The texts of a list, each once, and the detail pages that have them.
+/// The distinct texts of a list and the detail pages that contain them.
 struct ListTexts {
-    /// Of each text: the pages that have it, the pages that have it in their title, and how many rows have it.
+    /// For each text: the pages that contain it, the pages with it in their title, and the number of rows with it.
     occurrences: Vec<([Vec<usize>; 2], usize)>,
-    /// Of each row: its texts.
+    /// The texts of each row.
     of_rows: Vec<BTreeSet<usize>>,
 }
 
@@ -97,7 +98,7 @@ impl ListTexts {
         texts
     }
 
-    /// The texts of a cell: its runs of words that nothing parts.
+    /// The texts of a cell: its runs of words without a separator.
     fn add(&mut self, cell: &str, numbers: &mut HashMap<Vec<u64>, usize>, details: &[DetailWords]) -> Vec<usize> {
         let words = words_of(cell);
         let mut own = Vec::new();
@@ -114,7 +115,7 @@ impl ListTexts {
         own
     }
 
-    /// What speaks for each page.
+    /// The score of each page for this row.
     fn scores(&self, row: &BTreeSet<usize>, details: usize) -> Vec<f64> {
         let mut scores = vec![0.0; details];
         let rows = self.of_rows.len();
@@ -130,7 +131,7 @@ impl ListTexts {
     }
 }
 
-/// The pages that have the text, and those that have it in their title.
+/// The pages that contain the text, and those with it in their title.
 fn pages_with_text(text: &[PageWord], details: &[DetailWords]) -> [Vec<usize>; 2] {
     let on = |index: fn(&DetailWords) -> &WordIndex| {
         (0..details.len()).filter(|&page| index(&details[page]).has(text)).collect()

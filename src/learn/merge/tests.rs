@@ -1,4 +1,4 @@
-//! Rows, pages and links that belong together.
+//! Matching of rows, detail pages and links.
 
 use super::*;
 use crate::page::Tree;

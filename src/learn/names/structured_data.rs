@@ -1,4 +1,4 @@
-//! Values that the page states once more, with a name: in structured data (JSON-LD) and in the choices of its forms.
+//! Values that the page also states with a name: in structured data (JSON-LD) and in the options of its forms.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,15 @@ use super::words;
 use crate::page::tree::NodeContent;
 use crate::page::{NodeId, Tree};
 
-/// Bytes of structured data, and values, that are read of one page.
+/// Maximum bytes of structured data, and maximum number of values, that are read from one page.
 const MAX_BYTES: usize = 1_000_000;
 const MAX_VALUES: usize = 20_000;
-/// Share of a column's values that must be stated under the name.
+/// Minimum share of a column's values that must be stated under the name.
 const MIN_STATED_SHARE: f64 = 0.5;
-/// A choice of two (yes and no) fits too many columns.
+/// Minimum number of options: a choice of two (yes and no) fits too many columns.
 const MIN_CHOICES: usize = 3;
 
-/// From a value to the names that it is stated under.
+/// The names under which each value is stated.
 pub struct StructuredData(HashMap<String, Vec<String>>);
 
 impl StructuredData {
@@ -41,7 +41,7 @@ impl StructuredData {
         stated
     }
 
-    /// The name that most of these values are stated under.
+    /// The name under which most of these values are stated.
     pub fn name(&self, values: &[&str]) -> Option<String> {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for name in values.iter().filter_map(|value| self.0.get(&key(value))).flatten() {
@@ -86,7 +86,7 @@ impl StructuredData {
     }
 }
 
-/// What the form calls the field: its label, or the label around it, or else its name.
+/// The name of a form field: its label, the label around it, or else its `aria-label` or `name`.
 fn label(tree: &Tree, field: NodeId, labels: &HashMap<&str, NodeId>) -> Option<String> {
     let by_id = tree.attribute(field, "id").and_then(|id| labels.get(id));
     let own = |label: NodeId| tree.children(label).find_map(|node| tree.own_text(node)).map(str::to_owned);

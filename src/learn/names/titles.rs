@@ -1,17 +1,17 @@
-//! The titles of a table's columns.
+//! The header of a table: the titles of its columns.
 
 use crate::page::{NodeId, Tree};
 
-/// Longer cells are no titles.
+/// Maximum length of a title.
 const MAX_TITLE: usize = 40;
-/// Rows above the first record that are looked at.
+/// Maximum number of rows above the first record that are examined.
 const MAX_ROWS_ABOVE: usize = 6;
 
-/// Of each column of a table: its title.
+/// The title of each column of a table.
 pub struct Titles(Vec<String>);
 
 impl Titles {
-    /// The titles of the table that this row stands in: the nearest row above it that is made of titles.
+    /// The header of the table that contains this row: the nearest row above it that consists of titles.
     pub fn above(tree: &Tree, row: Option<NodeId>) -> Option<Titles> {
         let row = row.filter(|&row| tree.tag(row) == "tr")?;
         let table = tree.ancestors(row).find(|&node| tree.tag(node) == "table")?;
@@ -21,7 +21,7 @@ impl Titles {
         above.filter(of_table).take(MAX_ROWS_ABOVE).find_map(|above| titles(tree, above, width)).map(Titles)
     }
 
-    /// The title over the cell of this row that holds the node.
+    /// The title of the column in which this row contains the node.
     pub fn over(&self, tree: &Tree, row: NodeId, node: NodeId) -> Option<&str> {
         let mut column = 0;
         for cell in cells(tree, row) {
@@ -34,7 +34,7 @@ impl Titles {
     }
 }
 
-/// The row's cells as titles, where it is as wide as the records and reads like titles: `<th>`, or short words throughout.
+/// The row's cells as titles, if most are `<th>`, or all are short words and the row is as wide as the records.
 fn titles(tree: &Tree, row: NodeId, width: usize) -> Option<Vec<String>> {
     let mut titles = Vec::new();
     let mut marked = 0;
@@ -57,7 +57,7 @@ fn cells(tree: &Tree, row: NodeId) -> impl Iterator<Item = NodeId> {
     tree.children(row).filter(|&cell| matches!(tree.tag(cell), "td" | "th"))
 }
 
-/// How many columns the cell is wide; browsers stop at 1,000 as well.
+/// The `colspan` of the cell. Browsers limit it to 1,000 as well.
 fn span(tree: &Tree, cell: NodeId) -> usize {
     let said = tree.attribute(cell, "colspan").and_then(|span| span.trim().parse().ok());
     said.unwrap_or(1).clamp(1, 1_000)

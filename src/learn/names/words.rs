@@ -1,4 +1,4 @@
-//! A name as a database likes it, out of a label or a class.
+//! Converts labels and classes into names that are valid in a database.
 
 use std::sync::LazyLock;
 
@@ -7,15 +7,15 @@ use foldhash::HashSet;
 /// Longer texts are sentences, not names.
 const MAX_CHARS: usize = 40;
 const MAX_WORDS: usize = 4;
-/// Shorter class words are abbreviations of the layout: `mb`, `fl`, `hd`.
+/// Shorter words in classes are abbreviations for layout: `mb`, `fl`, `hd`.
 const MIN_CLASS_WORD: usize = 3;
 
-/// “Date of filing:” → `date_of_filing`; nothing for what is too long or has no letter.
+/// “Date of filing:” → `date_of_filing`; `None` if the text is too long or has no letter.
 pub fn clean(label: &str) -> Option<String> {
     join_words(label, split(label))
 }
 
-/// As [`clean`], for names that programs read: `datePosted` → `date_posted`.
+/// Like [`clean`], for names in camel case: `datePosted` → `date_posted`.
 pub fn clean_key(key: &str) -> Option<String> {
     join_words(key, camel_words(key))
 }
@@ -31,13 +31,12 @@ fn join_words<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<St
     is_name.then(|| words.join("_"))
 }
 
-/// What an element's classes say of its contents. Words of the layout say nothing, and neither do made-up ones
-/// (`css-1q2w3e`).
+/// What an element's classes say about its contents. Layout words and generated ones (`css-1q2w3e`) say nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClassHint {
-    /// In a word that is known to: `product-card__price` is a `price`.
+    /// A word that is known to name a value: `product-card__price` is a `price`.
     Semantic(String),
-    /// In some other word, which may as well be about looks.
+    /// Another word, which may also describe the layout.
     Other(String),
 }
 
@@ -48,7 +47,7 @@ pub fn of_classes<'a>(classes: impl Iterator<Item = &'a str>) -> Option<ClassHin
             continue;
         }
         let words: Vec<String> = camel_words(class).map(str::to_lowercase).collect();
-        // `price-wrapper` is a price, `price-alert` is none.
+        // The last word that is not layout counts: `price-wrapper` is a price, `price-alert` is not.
         let Some(last) = words.iter().rev().find(|word| !LAYOUT_WORDS.contains(word.as_str())) else { continue };
         if SEMANTIC_WORDS.contains(last.as_str()) {
             return Some(ClassHint::Semantic(last.clone()));
@@ -65,7 +64,7 @@ fn word_set(list: &'static str) -> HashSet<&'static str> {
     list.split(' ').collect()
 }
 
-/// A word has one; `btn` and `clr` have not.
+/// Words have a vowel; abbreviations such as `btn` and `clr` do not.
 const VOWELS: &str = "aeiouyäöüéèàáíóúаеиоуыэюя";
 
 fn split(text: &str) -> impl Iterator<Item = &str> {
@@ -88,7 +87,7 @@ fn camel_words(class: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Words that say what a value is, wherever in a class they stand.
+/// Words that name a value, anywhere in a class.
 static SEMANTIC_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     word_set(
         "price title name headline date time author rating score votes comments location address city country region \
@@ -99,11 +98,12 @@ static SEMANTIC_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     )
 });
 
-/// Words that say how a value looks, or that it is one.
+/// Words that describe the layout, or say only that there is a value.
 static LAYOUT_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     word_set(
-        "absolute active align alt auto base between big black block blue bold border bottom box btn button cell center \
-    class clear clearfix col color column container content cursor dark data default desktop element ellipsis even \
+        "absolute active align alt auto base between big black block blue bold border bottom box btn button cell \
+    center class clear clearfix col color column container content cursor dark data default desktop element \
+    ellipsis even \
     field first flex float font full gray green grey grid half hidden hide hover inline inner item items label large \
     last layout left light line link list main margin medium middle mobile none normal nowrap odd outer overflow \
     padding picker red relative right row section show small span strong style text top truncate value view visible \

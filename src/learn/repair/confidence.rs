@@ -1,21 +1,23 @@
-//! Is the list that was found again surely the one that was there? What is taken without a person must be.
+//! Decides whether a repaired list is certain enough to be accepted without a person.
 
 use super::super::Candidate;
 use super::super::template::Template;
 use super::record_linkage::PreviousRows;
 use crate::model::{Row, Table};
 
-// On 32 redesigns of known pages these let 14 through, with an F1 of 0.90 to 1.00 and 0.97 in the mean; of the three that were
-// found wrongly (0.00, 0.59, 0.77) none: two fail by the old records and the count, one by its columns alone.
+// On 32 redesigns of known pages these thresholds accept 14, with an F1 of 0.90 to 1.00 and a mean of 0.97. They accept
+// none of the three that were found wrongly (0.00, 0.59, 0.77): two fail by linked records and row count, one only by
+// its columns.
 const MIN_LINKED_SHARE: f64 = 0.7;
-/// A column that was filled in so many of the rows must be still.
+/// A column that was filled in this share of the rows must still be.
 const FILLED_SHARE: f64 = 0.5;
 const MIN_ROW_RATIO: f64 = 0.8;
 const MAX_ROW_RATIO: f64 = 1.6;
-/// Another list that reads the page otherwise is at least this far behind. It says little: right ones lead by 0.08 and more.
+/// Minimum lead over another list that reads the page differently. It decides little: right lists lead by 0.08 and
+/// more.
 const MIN_LEAD: f64 = 0.05;
 
-/// What speaks against taking the first of the candidates without a person. `good` are the last good rows of a whole run.
+/// The reason not to accept the first candidate without a person. `good` are the last good rows of a whole run.
 pub fn doubt(template: &Template, good: &Table, candidates: &[Candidate]) -> Option<String> {
     let first = candidates.first()?;
     let good = of_first_page(good);
@@ -26,9 +28,9 @@ pub fn doubt(template: &Template, good: &Table, candidates: &[Candidate]) -> Opt
     }
     let ratio = now as f64 / before.max(1) as f64;
     if !(MIN_ROW_RATIO..=MAX_ROW_RATIO).contains(&ratio) {
-        return Some(format!("it has {now} rows where the last good page had {before}"));
+        return Some(format!("the number of rows is {now}; on the last good page it was {before}"));
     }
-    // Nobody misses a column that was never shown.
+    // Hidden columns may be lost.
     let is_hidden = |name: &str| template.columns().iter().any(|column| column.hidden && column.name == name);
     let is_lost =
         |name: &&String| fill_share(&good, name) >= FILLED_SHARE && fill_share(&first.table, name) < FILLED_SHARE;
@@ -38,10 +40,10 @@ pub fn doubt(template: &Template, good: &Table, candidates: &[Candidate]) -> Opt
     let rival = candidates[1..].iter().find(|it| visible_rows(it, &good.columns) != visible_rows(first, &good.columns));
     rival
         .is_some_and(|rival| first.score - rival.score < MIN_LEAD)
-        .then(|| "another list of the page looks as good".to_owned())
+        .then(|| "another list on the page matches nearly as well".to_owned())
 }
 
-/// Only the first page is looked at after a redesign.
+/// A repair looks at the first page only.
 fn of_first_page(good: &Table) -> Table {
     let first = good.rows.iter().map(|row| row.page).min();
     let rows: Vec<Row> = good.rows.iter().filter(|row| Some(row.page) == first).cloned().collect();
@@ -58,7 +60,7 @@ fn fill_share(table: &Table, name: &str) -> f64 {
     filled as f64 / table.rows.len().max(1) as f64
 }
 
-/// A candidate's rows under the old columns.
+/// The candidate's cells under the old columns.
 fn visible_rows<'t>(candidate: &'t Candidate, columns: &[String]) -> Vec<Vec<Option<&'t str>>> {
     let table = &candidate.table;
     let places: Vec<Option<usize>> = columns.iter().map(|name| column_index(table, name)).collect();

@@ -1,8 +1,8 @@
-//! Which new column is which old one.
+//! Matches the new columns with the old ones.
 //!
-//! Each old column is weighed against each new one: by the values of records found again, by what the values are like, by
-//! name and place. The surest pairs are taken first. A best sum over all pairs (Kuhn and Munkres) was tried: it gave up a
-//! sure pair for two lukewarm ones, and moved the names of two lists of 32 to wrong columns.
+//! Each pair is scored by the values of linked records, by the kind of values, by name and position; the best pairs are
+//! taken first. The best sum over all pairs (Kuhn and Munkres) was tried: it gave up a certain pair for two weak ones,
+//! and moved the names of two lists of 32 to wrong columns.
 
 use foldhash::HashSet;
 
@@ -11,27 +11,28 @@ use super::origin::origins_alike;
 use super::record_linkage::{PreviousRows, RecordLinks};
 use super::value_kinds::{MAX_SAMPLED_ROWS, ValueProfile};
 
-/// The same value for the same record says most; it takes a few to say it.
+/// Weight of equal values of the same records; it takes more than one.
 const SAME_RECORDS_WEIGHT: f64 = 4.0;
-/// A pair below this is none: a column that is not there is better than a wrong one.
+/// Minimum score of a pair: a missing column is better than a wrong one.
 const MIN_PAIR_SCORE: f64 = 2.2;
-/// The same without good rows: what only they tell speaks for nobody. All values of one kind, about as full, about as far on.
+/// The same without good rows, when fewer features are known. All values of one kind, a similar fill rate and position
+/// suffice.
 const MIN_PAIR_SCORE_WITHOUT_ROWS: f64 = 1.5;
-/// A pair is as good as can be from here on.
+/// From this score on, the confidence of a pair is 1.
 const FULL_PAIR_SCORE: f64 = 4.5;
-/// A pair that needs no copy's word.
+/// From this confidence on, a pair is not replaced by that of a copy.
 const SURE_CONFIDENCE: f64 = 0.9;
-/// Columns that say the same in this share of the rows are copies: one row of ten may be a header or a total.
+/// Columns that are equal in this share of the rows are copies: one row of ten may be a header or a total.
 const MIN_COPY_SHARE: f64 = 0.9;
-/// And by chance, against the next row, in less than this: two columns of zeros are two columns.
+/// Copies must be equal to the next row, by chance, less often than this: two columns of zeros are not copies.
 const MAX_CHANCE_SHARE: f64 = 0.5;
 
 pub struct ColumnMapping {
-    /// Of each old column: the new one.
+    /// The new column of each old column.
     pub columns: Vec<Option<usize>>,
-    /// New columns that are none of them, nor copies.
+    /// New columns that are neither matched nor copies of matched ones.
     pub new: Vec<usize>,
-    /// 0 to 1: how well the old columns are found, those that are shown.
+    /// How well the old columns that are shown are matched, 0 to 1.
     pub score: f64,
 }
 
@@ -53,13 +54,13 @@ impl ColumnMapping {
     }
 }
 
-/// What is decided so far.
+/// The assignment so far.
 struct ColumnAssignment<'m, 't> {
     old: &'m PreviousRows<'t>,
     candidate: &'m Candidate,
     before: Vec<ValueProfile>,
     columns: Vec<Option<usize>>,
-    /// Of each old column, 0 to 1: how sure its pair is.
+    /// The confidence of each old column's pair, 0 to 1.
     confidences: Vec<f64>,
 }
 
@@ -67,7 +68,7 @@ impl ColumnAssignment<'_, '_> {
     fn take_surest_first(&mut self, now: &[ValueProfile], again: &RecordLinks) {
         let ColumnAssignment { old, candidate, before, .. } = self;
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
-        // A hidden column has no rows to be known by, and a person does not miss it.
+        // A hidden column without rows has no values to compare, and its loss is not noticed.
         for (i, was) in before.iter().enumerate().filter(|(i, was)| was.is_shown || old.has_column(*i)) {
             for (j, is) in now.iter().enumerate().filter(|(_, is)| is.family == was.family) {
                 let from = origins_alike((old.template, i), (&candidate.template, j));
@@ -88,8 +89,8 @@ impl ColumnAssignment<'_, '_> {
         }
     }
 
-    /// A column that always said what another says is found with it, where nothing surer is known of it. Of two that are
-    /// hidden, nearly always will do; one that is shown says what its copy does not.
+    /// A column that always equalled another one gets the same new column, unless its own pair is more certain. For two
+    /// hidden columns, nearly always is enough; if one of them is shown, every difference counts.
     fn pair_copies(&mut self) {
         for i in 0..self.before.len() {
             let is_led = |&k: &usize| {
@@ -105,7 +106,8 @@ impl ColumnAssignment<'_, '_> {
         }
     }
 
-    /// What a hidden column said was its own. Where its pair only repeats the pair of one that is shown, it is another column.
+    /// Drops the pair of a hidden column if it repeats the pair of a shown column more than the old columns repeated
+    /// each other: then it is another column.
     fn drop_redundant_pairs(&mut self) {
         let echoes = |i: usize, k: usize| {
             let (Some(one), Some(other)) = (self.columns[i], self.columns[k]) else { return false };
@@ -121,12 +123,12 @@ impl ColumnAssignment<'_, '_> {
         }
     }
 
-    /// A column of the page that is none of the old ones, nor says the same as one.
+    /// Whether a new column is neither matched nor a copy of a matched one.
     fn is_new(&self, column: usize) -> bool {
         self.columns.iter().flatten().all(|&taken| column != taken && self.sameness_now(column, taken) < MIN_COPY_SHARE)
     }
 
-    /// With the rows of the second column moved on by so many.
+    /// Equality of two old columns, the second one shifted by this many rows.
     fn sameness_before(&self, i: usize, k: usize, shift: usize) -> f64 {
         let rows = self.old.rows();
         sameness(
@@ -147,14 +149,14 @@ impl ColumnAssignment<'_, '_> {
     }
 }
 
-/// How much of a column is said by another one too.
+/// How far a column repeats another one.
 #[derive(PartialEq, PartialOrd)]
 enum Redundancy {
-    /// It says something else in some row.
+    /// The two differ in some row.
     None,
-    /// Whatever it says, the other says as well.
+    /// Every value of it is also in the other.
     Part,
-    /// And it says nearly all that the other does.
+    /// And it has nearly all values of the other.
     Whole,
 }
 
@@ -170,10 +172,9 @@ impl Redundancy {
     }
 }
 
-/// Two cells of a row.
 type CellPair<'c> = (Option<&'c str>, Option<&'c str>);
 
-/// In which share of the rows two columns say the same; rows where neither says anything do not count.
+/// Share of the rows in which two columns are equal; rows in which both are empty are ignored.
 fn sameness<'c>(cells: impl Iterator<Item = CellPair<'c>>) -> f64 {
     let (mut same, mut all) = (0_u32, 0_u32);
     for (a, b) in cells.filter(|(a, b)| a.is_some() || b.is_some()) {
@@ -183,8 +184,8 @@ fn sameness<'c>(cells: impl Iterator<Item = CellPair<'c>>) -> f64 {
     f64::from(same) / f64::from(all.max(1))
 }
 
-/// The share of the records found again that have the same value in both columns, beyond what chance would give: zeros are
-/// the same in every record.
+/// Share of the linked records with equal values in both columns, corrected for chance as in Cohen's kappa: zeros are
+/// equal in every record.
 fn agreement(old: &PreviousRows<'_>, candidate: &Candidate, again: &RecordLinks, before: usize, now: usize) -> f64 {
     let pairs = &again.pairs[..again.pairs.len().min(MAX_SAMPLED_ROWS)];
     let agree = |shift: usize| {
@@ -200,7 +201,7 @@ fn agreement(old: &PreviousRows<'_>, candidate: &Candidate, again: &RecordLinks,
         (same, f64::from(same) / f64::from(all.max(1)))
     };
     let (same, share) = agree(0);
-    // One that agrees may be an accident.
+    // A single equal value may be a coincidence.
     if same < 2 {
         return 0.0;
     }
@@ -212,7 +213,7 @@ fn agreement(old: &PreviousRows<'_>, candidate: &Candidate, again: &RecordLinks,
 mod tests {
     use super::*;
 
-    /// Two columns, a letter a row, `-` where there is none.
+    /// Two columns, one letter per row, `-` for an empty cell.
     fn cells<'c>(one: &'c str, other: &'c str) -> impl Iterator<Item = CellPair<'c>> + Clone {
         let letters = |text: &'c str| (0..text.len()).map(move |i| Some(&text[i..=i]).filter(|it| *it != "-"));
         letters(one).zip(letters(other))
@@ -224,7 +225,7 @@ mod tests {
             assert!(Redundancy::of(cells(one, other)) == expected, "{one} {other}");
         };
         check("abcd", "abcd", Redundancy::Whole);
-        // A row of ten may be a header that only one of them has.
+        // One row of ten may be a header that only one of them has.
         check("abcdefghij", "-bcdefghij", Redundancy::Whole);
         check("ab--", "abcd", Redundancy::Part);
         check("abcd", "ab--", Redundancy::None);

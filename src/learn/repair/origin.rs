@@ -1,10 +1,10 @@
-//! What a page says about where a column's values come from.
+//! Compares where in their templates the values of two columns come from.
 
 use super::super::columns::Recipe;
 use super::super::template::{ColumnSource, Slot, Template, Variant};
 
-// Behind the same label; made the same way from the same element; cut the same way; the same class at its end; the same path;
-// both as they stand, or both made.
+// Scores, in order: the same label before the value; the same recipe for a derived column; the same way to split; the
+// same class of the innermost element; the same path; both plain slots.
 const SAME_LABEL: f64 = 3.0;
 const SAME_RECIPE: f64 = 2.0;
 const SAME_PIECE: f64 = 0.6;
@@ -12,7 +12,7 @@ const SAME_CLASS: f64 = 0.8;
 const SAME_PATH: f64 = 0.3;
 const SAME_SOURCE_KIND: f64 = 0.3;
 
-/// How much speaks for two columns, each of a template of its own, being one, by where their values come from.
+/// How much the origins of two columns, of two different templates, suggest that they are the same column.
 pub fn origins_alike(before: (&Template, usize), now: (&Template, usize)) -> f64 {
     match (origin(before), origin(now)) {
         (Some((_, ColumnSource::Derived(was))), Some((_, ColumnSource::Derived(is)))) => recipes_alike(was, is),
@@ -30,7 +30,7 @@ fn origin((template, column): (&Template, usize)) -> Option<(&Variant, &ColumnSo
 fn recipes_alike(was: &Recipe, is: &Recipe) -> f64 {
     match (was, is) {
         (Recipe::Label { label: was }, Recipe::Label { label: is }) if was == is => SAME_LABEL,
-        // The numbers of slots of two templates have nothing to do with each other.
+        // Slot numbers of two templates are unrelated.
         (Recipe::Piece { cut, first, last, .. }, Recipe::Piece { cut: other, first: from, last: to, .. })
             if (cut, first, last) == (other, from, to) =>
         {

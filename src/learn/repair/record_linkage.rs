@@ -1,4 +1,4 @@
-//! Old records on a new page.
+//! Record linkage: finds the old records among the rows of a new page.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -6,31 +6,32 @@ use super::super::leaf::fingerprint;
 use super::super::template::Template;
 use crate::model::{Row, Table};
 
-/// Old rows that are looked for.
+/// Maximum number of old rows that are looked for.
 const MAX_PREVIOUS_ROWS: usize = 2_000;
-/// A value shorter than this says nothing about whose it is.
+/// Shorter values do not identify a record.
 const MIN_CHARS: usize = 3;
-/// An old value that this many records share says nothing either.
+/// Values of more old records than this do not identify one either.
 const MAX_OWNERS: usize = 3;
 
-/// The last good rows.
+/// The last good rows, indexed by their distinctive values.
 pub struct PreviousRows<'t> {
     pub template: &'t Template,
-    /// Of each column of the template: where the rows have it.
+    /// The index of each template column in the rows.
     row_columns: Vec<Option<usize>>,
     rows: &'t [Row],
-    /// Of each telling value: the records that have it.
+    /// The records that have each distinctive value.
     owners: HashMap<u64, Vec<usize>>,
 }
 
-/// Which old record each row of a list is.
+/// The pairs (row of the new list, old record).
 pub struct RecordLinks {
     pub pairs: Vec<(usize, usize)>,
     old: usize,
 }
 
 impl RecordLinks {
-    /// Of the old records: how many were found. Not of the rows: four links that every page has are all found again.
+    /// Share of the old records that were found. Not of the new rows: a list of four links that every page has would
+    /// score 1.
     pub fn share(&self) -> f64 {
         self.pairs.len() as f64 / self.old.max(1) as f64
     }
@@ -59,7 +60,6 @@ impl<'t> PreviousRows<'t> {
         self.row_columns[column].is_some()
     }
 
-    /// The values of a column of the template.
     pub fn column(&self, column: usize) -> impl Iterator<Item = Option<&str>> {
         (0..self.rows.len()).map(move |row| self.cell(row, column))
     }
@@ -68,7 +68,7 @@ impl<'t> PreviousRows<'t> {
         self.rows[row].cells.get(self.row_columns[column]?)?.as_deref()
     }
 
-    /// Each row with the old record that it shares most telling values with; each record once.
+    /// Links each row to the old record with which it shares the most distinctive values; each record once.
     pub fn link_records(&self, table: &Table) -> RecordLinks {
         let mut shared: Vec<(usize, usize, usize, usize)> = Vec::new();
         for (i, row) in table.rows.iter().enumerate() {
@@ -78,7 +78,7 @@ impl<'t> PreviousRows<'t> {
                     *counts.entry(record).or_default() += 1;
                 }
             }
-            // The row that holds the whole list has every record in it.
+            // A row that contains the whole list shares values with every record; it is ignored.
             if counts.len() <= MAX_OWNERS * 2 {
                 shared.extend(counts.into_iter().map(|(record, count)| (count, i.abs_diff(record), i, record)));
             }
@@ -97,7 +97,7 @@ impl<'t> PreviousRows<'t> {
     }
 }
 
-/// The values of a row that may tell whose it is, each once.
+/// The distinct values of a row that are long enough to identify a record.
 fn value_fingerprints(cells: &[Option<String>]) -> HashSet<u64> {
     let values = cells.iter().flatten().map(|value| value.trim());
     values.filter(|value| value.chars().nth(MIN_CHARS - 1).is_some()).map(fingerprint).collect()

@@ -1,4 +1,4 @@
-//! What a column is like: how full, how long, of which kinds and shapes its values are.
+//! Profile of a column's values: fill rate, length, kinds and shapes.
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
@@ -8,20 +8,20 @@ use super::super::profile::value_type;
 use super::super::template::{ColumnSource, Template};
 use super::record_linkage::PreviousRows;
 
-// What speaks for a pair of columns, besides the same value for the same record.
+// Weights for the similarity of two columns, besides equal values of the same records.
 const SAME_VALUES: f64 = 1.0;
 const SAME_KINDS: f64 = 1.0;
-/// “2023 OK 1” and “2024 OK 57” are of one shape, “OK 57” is of another.
+/// “2023 OK 1” and “2024 OK 57” have the same shape, “OK 57” has another.
 const SAME_SHAPES: f64 = 0.8;
-/// Small and capital letters, digits, signs and blanks in about the same shares.
+/// Lower and upper case letters, digits, punctuation and blanks have similar shares.
 const SAME_SIGNS: f64 = 0.6;
 const SAME_LENGTH: f64 = 0.4;
 const SAME_FILL: f64 = 0.3;
 const SAME_VARIETY: f64 = 0.3;
 const SAME_ORDER: f64 = 0.2;
-/// Hidden columns are copies and constants: between equals the shown one is meant.
+/// Hidden columns are copies and constants: of two equal columns the shown one is meant.
 const SAME_VISIBILITY: f64 = 0.15;
-/// A name that came from the page; one that every second list has; `c4` says nothing.
+/// A specific name; less for names that every second list has. `c4` says nothing.
 const SAME_NAME: f64 = 1.6;
 const SAME_COMMON_NAME: f64 = 0.5;
 const COMMON_NAMES: &[&str] = &[
@@ -40,21 +40,21 @@ const COMMON_NAMES: &[&str] = &[
     "date",
     "value",
 ];
-/// Rows that say what a column is like.
+/// Maximum number of rows that are sampled.
 pub const MAX_SAMPLED_ROWS: usize = 200;
-/// Words and signs of a value that make its shape; no two sentences are alike for longer.
+/// Maximum length of a shape; sentences do not share a longer one.
 const MAX_SHAPE: usize = 12;
 
 pub struct ValueProfile {
     name: String,
     pub family: ValueFamily,
     pub is_shown: bool,
-    /// Where it stands among the columns, 0 to 1.
+    /// Relative position among the columns, 0 to 1.
     position: f64,
     pub fill: f64,
     values: HashSet<u64>,
     kinds: HashMap<u8, f64>,
-    /// What only the rows tell.
+    /// Known from rows only, not from a template.
     statistics: Option<ValueStatistics>,
 }
 
@@ -65,7 +65,7 @@ struct ValueStatistics {
     character_shares: [f64; 5],
 }
 
-/// A link is never a text.
+/// Columns of different families are never matched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ValueFamily {
     Text,
@@ -74,7 +74,7 @@ pub enum ValueFamily {
 }
 
 impl ValueProfile {
-    /// Where there are no good rows, the template remembers a little.
+    /// Without good rows, the profile comes from what the template stores.
     pub fn of_old(old: &PreviousRows<'_>, column: usize) -> ValueProfile {
         if old.rows() > 0 {
             return ValueProfile::new(old.template, column, old.column(column).take(MAX_SAMPLED_ROWS));
@@ -191,7 +191,7 @@ fn overlap<K: std::hash::Hash + Eq>(a: &HashMap<K, f64>, b: &HashMap<K, f64>) ->
     a.iter().map(|(key, share)| share.min(*b.get(key).unwrap_or(&0.0))).sum()
 }
 
-/// Words by what they are written in, runs of alike ones as one; signs as they stand.
+/// The value with each run of letters, digits or blanks reduced to one character; punctuation stays as it is.
 fn value_shape(value: &str) -> u64 {
     let mut shape = String::new();
     let mut last = None;
@@ -203,7 +203,7 @@ fn value_shape(value: &str) -> u64 {
             _ if c.is_whitespace() => ' ',
             _ => c,
         };
-        // “Bindas” is a word as “bindas” is, and “OK” is another.
+        // “Bindas” and “bindas” have the same shape; “OK” has another.
         if last == Some(is) || (last, is) == (Some('A'), 'a') {
             if is == 'a' {
                 shape.pop();
@@ -221,7 +221,7 @@ fn value_shape(value: &str) -> u64 {
     fingerprint(&shape)
 }
 
-/// The shares of small and capital letters, digits, blanks and all other signs.
+/// The shares of lower and upper case letters, digits, blanks and other characters.
 fn character_shares(values: &[&str]) -> [f64; 5] {
     let mut counts = [0_u32; 5];
     for c in values.iter().flat_map(|value| value.chars().take(MAX_SAMPLED_ROWS)) {

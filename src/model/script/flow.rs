@@ -1,35 +1,36 @@
-//! The operations that decide, repeat and remember.
+//! Steps that branch, loop and set variables.
 
 use serde::{Deserialize, Serialize};
 
 use super::ScriptStep;
 use crate::model::unit::TimeSpan;
 
-/// Does its steps once for each item of a list, a file in the folder, or a variable.
+/// Runs its steps once for each item of a list, a file in the folder, or a variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ForEachStep {
-    /// The variable that holds the item. Of a CSV or JSONL file its columns are `${name.column}`.
+    /// The variable that holds the item. The columns of a CSV or JSONL file are `${name.column}`.
     #[serde(rename = "as")]
     pub name: String,
     #[serde(default, rename = "in", skip_serializing_if = "Option::is_none")]
     pub list: Option<Vec<String>>,
-    /// `cities.csv` (the first line names the columns), `queries.jsonl` (an object or a text a line) or `.txt` (a text a line).
+    /// `cities.csv` (the first line names the columns), `queries.jsonl` (an object or a text per line) or `.txt` (a
+    /// text per line).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// A variable, an item a line, as `match` with `all = true` fills it.
+    /// A variable with one item per line, as filled by `match` with `all = true`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
     /// Adds the item to each row found in these steps, under this column's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// Go on with the next item when a page of this one cannot be had.
+    /// Continue with the next item when a page of this one cannot be fetched.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub go_on: bool,
     pub steps: Vec<ScriptStep>,
 }
 
-/// Does `then` when the page is as said, `else` otherwise.
+/// Runs `then` if the condition holds, otherwise `else`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IfStep {
@@ -40,7 +41,7 @@ pub struct IfStep {
     pub otherwise: Vec<ScriptStep>,
 }
 
-/// What may be said of the current page or of a variable; all that is said must hold.
+/// Conditions on the current page or a variable; all that are given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Condition {
@@ -55,15 +56,15 @@ pub struct Condition {
     /// A CSS selector that must match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub css: Option<String>,
-    /// A variable: it is set and not empty, or as `equals` and `matches` say.
+    /// A variable: it is set and not empty, or it meets `equals` and `matches`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equals: Option<String>,
-    /// A regular expression, for the variable or else for the page's text.
+    /// A regular expression, for the variable or otherwise for the page's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matches: Option<String>,
-    /// Of `expect` alone: `robot` (the default), `login` or `blocked`.
+    /// Only for `expect`: `robot` (the default), `login` or `blocked`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<ExpectCause>,
 }
@@ -76,7 +77,7 @@ pub enum ExpectCause {
     Blocked,
 }
 
-/// Takes something out of the page, a header, the address or a variable, and into variables.
+/// Extracts from the page, a header, the address or a variable into variables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MatchStep {
@@ -85,7 +86,7 @@ pub struct MatchStep {
     pub css: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
-    /// A place in a JSON page, as in `data.items.0.id`.
+    /// A path in a JSON page, as in `data.items.0.id`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,21 +96,22 @@ pub struct MatchStep {
     /// The page's address.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub url: bool,
-    /// Over what was taken, or over the page's source when nothing was. Named groups become variables.
+    /// Applied to the extracted texts, or to the page's source if nothing else is selected. Named groups become
+    /// variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
-    /// The variable for what was found: the first group of the expression, or all of it.
+    /// The variable for the result: the first group of the expression, or the whole match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
-    /// Everything that is found, a line each, and not only the first.
+    /// All matches, one per line, instead of only the first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
-    /// When nothing is found; absent: the run fails here.
+    /// The value when nothing matches; absent: the run fails here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
 
-/// Replaces what a regular expression finds in a variable.
+/// Replaces the matches of a regular expression in a variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubstituteStep {

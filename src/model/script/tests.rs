@@ -2,7 +2,11 @@ use super::*;
 
 const EVERY_STEP: &str = r##"
     [[step]]
-    login = { url = "https://example.org/login", user = "anna", password = "${secret:shop}", totp = "${secret:shop-codes}" }
+    [step.login]
+    url = "https://example.org/login"
+    user = "anna"
+    password = "${secret:shop}"
+    totp = "${secret:shop-codes}"
     [[step]]
     submit = { form = "search", fields = { q = "hotels" } }
     [[step]]

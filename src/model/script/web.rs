@@ -1,4 +1,4 @@
-//! The operations that ask a site for something.
+//! Steps that send requests to a site.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ pub struct RequestStep {
     pub query: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Of a `post`: fields, as a form would send them.
+    /// Only for `post`: fields, sent as a form.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub form: BTreeMap<String, String>,
-    /// Of a `post`: a JSON document instead of fields. Variables stand in its texts.
+    /// Only for `post`: a JSON document instead of fields. Its texts may contain variables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<serde_json::Value>,
 }
@@ -28,7 +28,7 @@ pub struct RequestStep {
 pub struct SubmitStep {
     /// `"login"`, `"search"`, the form's name or id, or a CSS selector.
     pub form: String,
-    /// What the person would type or choose; all other fields go as the page has them.
+    /// The values that a person would type or choose; all other fields are sent as the page has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, String>,
     /// Name, id or text of the button to press; absent: the first one, as a browser does on Enter.
@@ -36,7 +36,7 @@ pub struct SubmitStep {
     pub button: Option<String>,
 }
 
-/// Logs in, unless the kept session still is.
+/// Logs in, unless the kept session is still logged in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoginStep {
@@ -45,77 +45,78 @@ pub struct LoginStep {
     pub url: Option<String>,
     pub user: String,
     pub password: String,
-    /// Which form, as in `submit`; absent: it is found by itself.
+    /// Which form, as in `submit`; absent: it is found automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
-    /// Whatever else is to be filled in.
+    /// Other fields to fill in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, String>,
-    /// The key of one-time codes, in base32, as the site showed it beside its QR code.
+    /// The TOTP secret in base32, as the site showed it beside its QR code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totp: Option<String>,
     /// HTTP basic authentication instead of a form.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub basic: bool,
-    /// What a page looks like to somebody who is not logged in; absent: it has a log-in form.
+    /// Condition of a page that shows that the session is logged out; absent: the page has a login form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logged_out_if: Option<Condition>,
 }
 
-/// Follows a link of the current page: the first that fits all that is said. `click` says what it clicks in the same words.
+/// Follows the first link of the current page that meets all conditions. `click` uses the same keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSelector {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub css: Option<String>,
-    /// Part of the link's text, upper and lower case alike.
+    /// Part of the link's text, case-insensitive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rel: Option<String>,
 }
 
-/// Extracts from the current page and from the ones that come after it. Nothing said: the next link is found by itself.
+/// Extracts from the current page and the pages after it. Without keys the next link is found automatically.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PaginateStep {
     /// How to find the next link, post-back or button.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<LinkSelector>,
-    /// A parameter of the address that counts pages (`page`) or rows (`start`).
+    /// A query parameter that counts pages (`page`) or rows (`start`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub param: Option<String>,
     /// The address of the pages after this one, with `${page}` or `${cursor}` in it: load-more and JSON endpoints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What `param` or `${page}` is on the page after this one; absent: one step on from where the address is, or 2.
+    /// The value of `param` or `${page}` on the page after this one; absent: one step on from the current value, or 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
-    /// By how much it grows from page to page; absent: 1.
+    /// The increment from page to page; absent: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<u64>,
-    /// Where a JSON answer says how to go on, as in `meta.next_cursor`; what stands there becomes `${cursor}`, or is the address.
+    /// Path in a JSON response to the next page, as in `meta.next_cursor`; the value becomes `${cursor}`, or is the
+    /// address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Where a JSON answer holds a piece of HTML with the rows, as in `data.html`.
+    /// Path in a JSON response to HTML with the rows, as in `data.html`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
-    /// Scroll down until nothing new comes (browser engine).
+    /// Scroll down until no new rows appear (browser engine).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub scroll: bool,
-    /// Never more than the task's `limits.max_pages`.
+    /// At most the task's `limits.max_pages`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pages: Option<u32>,
 }
 
-/// Follows one link of each record gathered so far, and adds the columns of the page behind it.
+/// Follows one link of each record extracted so far, and adds the columns of the detail page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DetailsStep {
     /// The column with the link; absent: the one whose addresses differ from row to row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// At most so many detail pages; the other records stay as they are.
+    /// Maximum number of detail pages; the other records stay as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u32>,
 }
@@ -134,7 +135,7 @@ impl Default for ScrollStep {
 }
 
 impl RequestStep {
-    /// Nothing but a URL.
+    /// A request with only a URL.
     pub fn url(url: impl Into<String>) -> RequestStep {
         RequestStep { url: url.into(), ..RequestStep::default() }
     }

@@ -1,4 +1,4 @@
-//! Days that a text names: 2024-04-03, 3.4.24, 04/03/2024, 3. April 2024, 2024年4月3日.
+//! Calendar dates in a text: 2024-04-03, 3.4.24, 04/03/2024, 3. April 2024, 2024年4月3日.
 
 use chrono::NaiveDate;
 
@@ -6,23 +6,23 @@ use super::super::{Hints, ValueError};
 use super::tokens::DateTokens;
 use super::{PartialDate, names, nearest_year};
 
-/// Which of day and month comes first where a date is all digits.
+/// Whether day or month comes first in a date of digits only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DateOrder {
     DayFirst,
     MonthFirst,
 }
 
-/// Two digits of a year are of 1970 to 2069.
+/// Years of two digits are 1970 to 2069.
 const CENTURY_PIVOT: u32 = 70;
 
-/// Reads a day that begins at a token.
+/// Parses a date that begins at a token.
 type DayParser = fn(&DateTokens, usize, &Hints<'_>) -> Option<DateMatch>;
 /// A number and how many digits it has.
 type Digits = (u32, usize);
 type DayResult = Result<(PartialDate, bool), ValueError>;
 
-/// The first day in the text, which is marked, and whether it can be nothing else.
+/// The first date in the text, whose tokens are marked, and whether it is unambiguous.
 pub fn find(tokens: &mut DateTokens, hints: &Hints<'_>) -> DayResult {
     let readers: [DayParser; 4] = [ideographs, digits, by_name, month_of_year];
     for reader in readers {
@@ -36,7 +36,7 @@ pub fn find(tokens: &mut DateTokens, hints: &Hints<'_>) -> DayResult {
     year_alone(tokens)
 }
 
-/// What was read, from where to where; no day where there is no such one.
+/// A parsed date with its range of tokens; no day where the calendar has no such day.
 struct DateMatch {
     day: Option<PartialDate>,
     is_sure: bool,
@@ -91,7 +91,7 @@ fn ideographs(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateM
     Some(DateMatch { day: found, is_sure: true, from, to })
 }
 
-/// Three numbers with the same sign between them; before a year of four digits a blank will do.
+/// Three numbers with the same separator; a blank is allowed before a year of four digits.
 fn triple(tokens: &DateTokens, at: usize) -> Option<([Digits; 3], char, usize)> {
     let first = tokens.number(at)?;
     let sign = tokens.sign(at + 1).filter(|sign| matches!(sign, '.' | '/' | '-' | '–'))?;
@@ -118,7 +118,7 @@ fn digits(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateMatch
         let (year, month, day) = (full_year(first.0, 4)?, second.0, third.0);
         return (third.1 <= 2)
             .then_some(())
-            // 2024-13-04 is written by nobody but those who put the day first.
+            // 2024-13-04 is only written with the day before the month.
             .and_then(|()| found(full_date(year, month, day).or_else(|| full_date(year, day, month))));
     }
     if first.1 > 2 {
@@ -133,7 +133,7 @@ fn digits(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateMatch
     })
 }
 
-/// 3.4., 4/28, and 04-25 before a time: a day without its year.
+/// 3.4., 4/28, and 04-25 before a time: a day without a year.
 fn day_without_year(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateMatch> {
     let (first, first_digits) = tokens.number(at)?;
     let sign = tokens.sign(at + 1)?;
@@ -165,7 +165,7 @@ fn compact(tokens: &DateTokens, at: usize) -> Option<DateMatch> {
     Some(DateMatch { day: Some(day), is_sure: false, from: at, to: at + 1 })
 }
 
-/// Small words and signs between the parts of a date.
+/// Skips small words and signs between the parts of a date.
 fn skip_fillers(tokens: &DateTokens, mut at: usize) -> usize {
     const SMALL: &[&str] = &["de", "del", "of", "st", "nd", "rd", "th", "er", "ª", "º", "m", "d", "the"];
     for _ in 0..3 {
@@ -177,7 +177,7 @@ fn skip_fillers(tokens: &DateTokens, mut at: usize) -> usize {
     at
 }
 
-/// Where the year stands: the time may be before it, Jul 26 05:22:56 2000.
+/// Skips a time before the year: Jul 26 05:22:56 2000.
 fn past_the_time(tokens: &DateTokens, mut at: usize) -> usize {
     while tokens.is_used(at) {
         at += 1;
@@ -185,7 +185,7 @@ fn past_the_time(tokens: &DateTokens, mut at: usize) -> usize {
     at
 }
 
-/// The number before, past small words and signs: which token it is.
+/// Index of the number before, past small words and signs.
 fn number_before(tokens: &DateTokens, at: usize) -> Option<usize> {
     (1..=3)
         .map_while(|back| at.checked_sub(back))
@@ -242,7 +242,7 @@ fn month_of_year(tokens: &DateTokens, at: usize, _: &Hints<'_>) -> Option<DateMa
     Some(DateMatch { day: Some(PartialDate::Month(year, month)), is_sure: true, from: at, to: at + 3 })
 }
 
-/// 2009 is a year where a person says that it is a date; by itself it is a number.
+/// 2009 is a year if a person says that the column is a date; otherwise it is a number.
 fn year_alone(tokens: &mut DateTokens) -> DayResult {
     let mut numbers = (0..tokens.len()).filter(|&at| tokens.number(at).is_some());
     let (Some(at), None) = (numbers.next(), numbers.next()) else { return Err(ValueError::NoDate) };
@@ -252,7 +252,7 @@ fn year_alone(tokens: &mut DateTokens) -> DayResult {
     year.map(|year| (PartialDate::Year(year), false)).ok_or(ValueError::NoDate)
 }
 
-/// What a date all in digits can only be.
+/// The order that a date of digits only must have, if it is unambiguous.
 pub fn order_of(tokens: &DateTokens) -> Option<DateOrder> {
     let ([first, second, _], sign, _) = (0..tokens.len()).find_map(|at| triple(tokens, at))?;
     let are_open = sign != '.' && first.1 <= 2 && (1..=31).contains(&first.0) && (1..=31).contains(&second.0);

@@ -1,10 +1,10 @@
-//! Days and times: all in digits, with names of months, in ideographs, and relative to when the page was fetched.
+//! Dates and times: in digits, with month names, in ideographs, and relative to the time when the page was fetched.
 
+mod day;
+mod names;
+mod relative;
 mod time_of_day;
 mod tokens;
-mod names;
-mod day;
-mod relative;
 
 use chrono::{Datelike, NaiveDate, NaiveTime, Offset, TimeZone, Utc};
 
@@ -14,7 +14,7 @@ use crate::model::Value;
 pub use day::DateOrder;
 use tokens::DateTokens;
 
-/// How exactly a text names a day.
+/// How precisely a text names a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PartialDate {
     Year(i32),
@@ -31,7 +31,7 @@ pub fn date(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     let found = relative::day(&mut tokens, hints).map_or_else(|| day::find(&mut tokens, hints), |day| Ok((day, true)));
     let (day, mut is_sure) = match (found, &clock) {
         (Ok(found), _) => found,
-        // A time alone is of the day on which the page was fetched.
+        // A time without a date means the day on which the page was fetched.
         (Err(ValueError::NoDate), Some(_)) => {
             (PartialDate::Day(hints.fetched_at.with_timezone(&hints.zone).date_naive()), false)
         }
@@ -47,12 +47,12 @@ pub fn date(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     Ok(ParsedValue { value: Value::Date(value), is_whole: is_sure })
 }
 
-/// The order of day and month that a date all in digits can only have; none where both are possible, or it is no such date.
+/// The only possible order of day and month in a date of digits; `None` where both are possible, or it is no such date.
 pub fn order_of(text: &str) -> Option<DateOrder> {
     day::order_of(&DateTokens::of(&plain::text(text.trim())))
 }
 
-/// A local time as ISO 8601, with its distance from UTC. An hour that the clocks skip is the one after.
+/// A local time as ISO 8601 with its UTC offset. A time that the clock change skips is moved to a later one.
 fn local_time_text(day: NaiveDate, time: NaiveTime, offset: Option<i32>, hints: &Hints<'_>) -> String {
     let local = day.and_time(time);
     if let Some(offset) = offset.and_then(chrono::FixedOffset::east_opt) {
@@ -68,13 +68,13 @@ fn offset_text(seconds: i32) -> String {
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// A moment in the zone of the task.
+/// An instant in the task's time zone.
 fn moment_text(moment: chrono::DateTime<Utc>, hints: &Hints<'_>) -> String {
     let local = moment.with_timezone(&hints.zone);
     local_time_text(local.date_naive(), local.time(), Some(local.offset().fix().local_minus_utc()), hints)
 }
 
-/// The year of a day that names none: the one that brings it nearest to when the page was fetched.
+/// The year of a date without one: the year that brings it nearest to the time when the page was fetched.
 fn nearest_year(month: u32, day: u32, hints: &Hints<'_>) -> Option<NaiveDate> {
     let today = hints.fetched_at.with_timezone(&hints.zone).date_naive();
     let years = [today.year(), today.year() - 1, today.year() + 1];

@@ -1,11 +1,11 @@
-//! Names of months and days in the main languages of Europe, from the tables of the GNU C library.
+//! Names of months and weekdays in the main languages of Europe, from the tables of the GNU C library.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use pure_rust_locales as locales;
 
-/// Names of one language.
+/// Names in one language.
 struct MonthNames {
     language: &'static str,
     months: HashMap<String, u32>,
@@ -28,16 +28,17 @@ macro_rules! names_of {
 
 type LocaleTable = (&'static str, [Option<&'static [&'static str]>; 4], [&'static [&'static str]; 2]);
 
-/// In the order in which they are asked where the page's language says nothing: listopad is November in Polish and Czech, and
-/// October in Croatian.
+/// In order of precedence where the page's language is unknown: listopad is November in Polish and Czech, and October
+/// in Croatian.
 const TABLES: &[LocaleTable] = names_of! {
-    "en" => en_GB, "de" => de_DE, "fr" => fr_FR, "es" => es_ES, "it" => it_IT, "pt" => pt_PT, "nl" => nl_NL, "pl" => pl_PL,
-    "cs" => cs_CZ, "sv" => sv_SE, "da" => da_DK, "nb" => nb_NO, "fi" => fi_FI, "ru" => ru_RU, "uk" => uk_UA, "el" => el_GR,
-    "hu" => hu_HU, "ro" => ro_RO, "sk" => sk_SK, "sl" => sl_SI, "hr" => hr_HR, "bg" => bg_BG, "tr" => tr_TR, "et" => et_EE,
+    "en" => en_GB, "de" => de_DE, "fr" => fr_FR, "es" => es_ES, "it" => it_IT, "pt" => pt_PT, "nl" => nl_NL,
+    "pl" => pl_PL, "cs" => cs_CZ, "sv" => sv_SE, "da" => da_DK, "nb" => nb_NO, "fi" => fi_FI, "ru" => ru_RU,
+    "uk" => uk_UA, "el" => el_GR, "hu" => hu_HU, "ro" => ro_RO, "sk" => sk_SK, "sl" => sl_SI, "hr" => hr_HR,
+    "bg" => bg_BG, "tr" => tr_TR, "et" => et_EE,
     "lv" => lv_LV, "lt" => lt_LT, "ca" => ca_ES, "sr" => sr_RS, "is" => is_IS, "ga" => ga_IE, "id" => id_ID,
 };
 
-/// Spellings that the tables lack.
+/// Spellings that are missing in the tables.
 const EXTRA_SPELLINGS: &[(&str, u32)] = &[
     ("sept", 9),
     ("jän", 1),
@@ -92,7 +93,7 @@ static DAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     days
 });
 
-/// Words around a date that say nothing else.
+/// Words around a date that carry no information.
 const FILLER_WORDS: &[&str] = &[
     "a", "alle", "am", "an", "and", "at", "kell", "d", "dal", "date", "de", "del", "den", "der", "di", "do", "dia",
     "die", "du", "e", "el", "em", "en", "er", "for", "fra", "from", "för", "g", "h", "i", "il", "in", "kl", "klo",
@@ -101,7 +102,7 @@ const FILLER_WORDS: &[&str] = &[
     "о", "στις", "год", "at", "h", "hrs", "q", "日", "号", "時", "분",
 ];
 
-/// The month that a word names: as the page's language has it, else as the first that knows it.
+/// The month that a word names: in the page's language, otherwise in the first language that has it.
 pub fn month(word: &str, language: Option<&str>) -> Option<u32> {
     if word.chars().count() < 3 {
         return None;
@@ -112,10 +113,11 @@ pub fn month(word: &str, language: Option<&str>) -> Option<u32> {
     own.copied().or_else(known).or_else(more).or_else(|| shortened(word))
 }
 
-/// Endings that make huhtikuuta of huhtikuu are no longer.
+/// Longest inflection, as in huhtikuuta of huhtikuu.
 const LONGEST_ENDING: usize = 4;
 
-/// Septemb., huhtikuuta: a beginning that only one month has in all languages, or a name with an ending.
+/// Abbreviations and inflections (Septemb., huhtikuuta): a prefix that is unique over all languages, or a name with an
+/// ending.
 fn shortened(word: &str) -> Option<u32> {
     let length = word.chars().count();
     if length < 4 {
@@ -131,7 +133,7 @@ fn shortened(word: &str) -> Option<u32> {
     months.all(|month| month == first).then_some(first)
 }
 
-/// Is it a day of the week, or a word that only goes with a date?
+/// True for a weekday or a word that only accompanies a date.
 pub fn is_filler(word: &str) -> bool {
     FILLER_WORDS.contains(&word) || is_day(word)
 }
@@ -158,7 +160,7 @@ fn lowercase_name(name: &str) -> String {
     name.trim().trim_end_matches('.').to_lowercase()
 }
 
-/// Without accents, as many pages write it.
+/// Removes accents, which many pages leave out.
 fn without_accents(name: &str) -> String {
     name.chars()
         .map(|c| match c {

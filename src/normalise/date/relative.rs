@@ -1,4 +1,4 @@
-//! Days and moments seen from when the page was fetched: today, gestern, 3 hours ago, vor 2 Tagen, 5分前.
+//! Dates relative to the time when the page was fetched: today, gestern, 3 hours ago, vor 2 Tagen, 5分前.
 
 mod words;
 
@@ -9,7 +9,7 @@ use super::tokens::{DateToken, DateTokens};
 use super::{PartialDate, moment_text};
 use words::{AGO, DAYS, NOW, ONE, TimeUnit, unit};
 
-/// A day by its word, which is marked.
+/// A day named by a word, whose token is marked.
 pub fn day(tokens: &mut DateTokens, hints: &Hints<'_>) -> Option<PartialDate> {
     let find = |at: usize| {
         let word = tokens.word(at)?;
@@ -29,7 +29,7 @@ pub fn day(tokens: &mut DateTokens, hints: &Hints<'_>) -> Option<PartialDate> {
     today.checked_add_signed(Duration::days(distance)).map(PartialDate::Day)
 }
 
-/// A moment so long ago, as ISO 8601: to the second for hours and less, else a day.
+/// An instant in the past as ISO 8601: to the second for hours and less, otherwise a date.
 pub fn moment(tokens: &mut DateTokens, text: &str, hints: &Hints<'_>) -> Option<String> {
     let lower = text.to_lowercase();
     if NOW.iter().any(|now| lower.contains(now)) {
@@ -46,7 +46,7 @@ pub fn moment(tokens: &mut DateTokens, text: &str, hints: &Hints<'_>) -> Option<
         return None;
     }
     let (at, unit_at, unit, count) = (0..tokens.len()).find_map(|at| span_at(tokens, at))?;
-    // What is further away belongs to something else.
+    // Words further away belong to something else.
     let from = cue.map_or(at.saturating_sub(3), |cue| cue.min(at));
     let to = cue.map_or(unit_at, |cue| cue.max(unit_at)) + 1;
     if to - from > 6 {
@@ -73,7 +73,7 @@ pub fn moment(tokens: &mut DateTokens, text: &str, hints: &Hints<'_>) -> Option<
     day.map(|day| day.format("%Y-%m-%d").to_string())
 }
 
-/// A count and its unit, with where they stand: 3 hours, 30+ days, a day.
+/// A count and its unit, with their positions: 3 hours, 30+ days, a day.
 fn span_at(tokens: &DateTokens, at: usize) -> Option<(usize, usize, TimeUnit, u32)> {
     let count = match tokens.list.get(at)? {
         DateToken::Number { value, digits } if *digits <= 4 => *value,

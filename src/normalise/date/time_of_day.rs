@@ -1,4 +1,4 @@
-//! Times of the day: 14:05, 2:05 pm, 14.05 Uhr, 14h05, 14時05分, and what they say about their zone.
+//! Times of day, with their time zone if given: 14:05, 2:05 pm, 14.05 Uhr, 14h05, 14時05分.
 
 use chrono::{NaiveDate, NaiveTime};
 
@@ -9,7 +9,7 @@ use super::tokens::DateTokens;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeOfDay {
     time: NaiveTime,
-    /// Seconds east of UTC, where the text says so.
+    /// Seconds east of UTC, where the text gives them.
     offset: Option<i32>,
 }
 
@@ -19,7 +19,7 @@ impl TimeOfDay {
     }
 }
 
-/// Zones that only one place means. CST and IST do not belong here.
+/// Unambiguous abbreviations of time zones. CST and IST are ambiguous and deliberately absent.
 const ZONES: &[(&str, i32)] = &[
     ("z", 0),
     ("utc", 0),
@@ -49,7 +49,7 @@ const ZONES: &[(&str, i32)] = &[
     ("nzdt", 13),
 ];
 
-/// The first time in the text, which is marked.
+/// The first time in the text, whose tokens are marked.
 pub fn find(tokens: &mut DateTokens) -> Option<TimeOfDay> {
     for at in 0..tokens.len() {
         if let Some((time, end)) = time_at(tokens, at) {
@@ -80,7 +80,7 @@ fn time_at(tokens: &DateTokens, at: usize) -> Option<(NaiveTime, usize)> {
         None if am_pm(tokens, at + 1).is_some() || tokens.word(at + 1) == Some("uhr") => (0, 0, at + 1),
         None => return None,
     };
-    // .123 of a second
+    // Fractions of a second, as in .123, are skipped.
     if tokens.sign(end) == Some('.') && end == at + 5 && tokens.number(end + 1).is_some_and(|(_, digits)| digits >= 3) {
         end += 2;
     }

@@ -1,8 +1,8 @@
-//! A text in numbers, words and signs; what was understood of it is marked.
+//! Splits a text into numbers, words and signs; tokens that were understood are marked.
 
-/// Longer texts are no dates; what follows is not looked at.
+/// Maximum length of a date; the rest of a longer text is ignored.
 const MAX_TOKENS: usize = 60;
-/// Longer numbers are not of a date.
+/// Numbers with more digits are not part of a date.
 const MAX_DIGITS: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum DateToken {
         value: u32,
         digits: usize,
     },
-    /// In small letters.
+    /// In lower case.
     Word(String),
     Sign(char),
 }
@@ -20,12 +20,11 @@ pub enum DateToken {
 pub struct DateTokens {
     pub list: Vec<DateToken>,
     used: Vec<bool>,
-    /// There is more than was looked at.
+    /// The text is longer than what was read.
     is_cut: bool,
 }
 
 impl DateTokens {
-    /// Of a plain text.
     pub fn of(text: &str) -> DateTokens {
         let mut list = Vec::new();
         let mut rest = text;
@@ -50,7 +49,7 @@ impl DateTokens {
         self.list.len()
     }
 
-    /// A number that is not understood yet.
+    /// A number that is not marked yet.
     pub fn number(&self, at: usize) -> Option<(u32, usize)> {
         match self.free(at)? {
             DateToken::Number { value, digits } => Some((*value, *digits)),
@@ -76,7 +75,7 @@ impl DateTokens {
         self.used.iter_mut().take(to).skip(from).for_each(|it| *it = true);
     }
 
-    /// Is nothing left but signs, days of the week and the small words around dates?
+    /// True if only signs, weekdays and small words are left.
     pub fn is_used_up(&self) -> bool {
         let left = self.list.iter().zip(&self.used).filter(|(_, is_used)| !**is_used);
         !self.is_cut
@@ -111,7 +110,7 @@ fn length(text: &str, first: char) -> usize {
     if first.is_ascii_digit() || first.is_alphabetic() { end } else { first.len_utf8() }
 }
 
-/// Ideographs that stand behind a number of their own.
+/// Ideographs that are units after a number.
 fn is_unit(c: char) -> bool {
     matches!(c, '年' | '月' | '日' | '号' | '時' | '时' | '点' | '分' | '秒' | '년' | '월' | '일' | '시' | '분' | '초')
 }

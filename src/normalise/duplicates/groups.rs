@@ -1,5 +1,5 @@
-//! Records that are alike, found in two goes over them: the first remembers hashes only, the second keeps the few that have
-//! company.
+//! Groups duplicate records in two passes: the first collects hashes only, the second keeps the few records that may
+//! have a duplicate.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
@@ -9,9 +9,9 @@ use super::MatchKey;
 /// How a record belongs to a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchKind {
-    /// All of these are the same but for spelling and order.
+    /// Equal except for spelling and order.
     Exact,
-    /// May be the same: it, or the group, is written with initials. Two such need not be the same as each other.
+    /// May be the same: one of the two has initials. Two such records need not be the same as each other.
     Initials,
 }
 
@@ -21,12 +21,12 @@ pub struct DuplicateGroup<R> {
     pub records: Vec<(MatchKind, R)>,
 }
 
-/// The first go. It takes 16 bytes a record, and 8 for each word of a record with initials.
+/// The first pass. It needs 16 bytes per record, and 8 for each word of a record with initials.
 #[derive(Default)]
 pub struct CandidateFilter {
-    /// How many records have this likeness, up to two.
+    /// Number of records with this hash, up to two.
     seen: HashMap<u64, u8>,
-    /// What records with initials have in common with those they may be short for.
+    /// Blocking keys of the records with initials.
     initials_keys: HashSet<u64>,
 }
 
@@ -39,20 +39,20 @@ impl CandidateFilter {
         }
     }
 
-    /// For the second go over the same records.
+    /// Begins the second pass over the same records.
     pub fn into_candidates<R>(self) -> DuplicateCandidates<R> {
         DuplicateCandidates { sieve: self, kept: Vec::new() }
     }
 }
 
-/// The second go.
+/// The second pass.
 pub struct DuplicateCandidates<R> {
     sieve: CandidateFilter,
     kept: Vec<(MatchKey, R)>,
 }
 
 impl<R: Clone> DuplicateCandidates<R> {
-    /// Whether the record has company. It may be told so of one that has none after all, never the other way round.
+    /// Whether the record may have a duplicate. May be true wrongly, but never false wrongly.
     pub fn may_have_duplicate(&self, likeness: &MatchKey) -> bool {
         self.sieve.seen.get(&likeness.exact_hash()).is_some_and(|&count| count > 1)
             || likeness.has_initials()
@@ -71,7 +71,7 @@ impl<R: Clone> DuplicateCandidates<R> {
         self.kept.is_empty()
     }
 
-    /// Groups of two records at least, in the order of their first ones.
+    /// Groups of at least two records, in the order of their first ones.
     pub fn groups(mut self) -> Vec<DuplicateGroup<R>> {
         let mut places: HashMap<Vec<Vec<String>>, usize> = HashMap::new();
         let mut alike: Vec<(MatchKey, Vec<R>)> = Vec::new();
@@ -97,7 +97,7 @@ impl<R: Clone> DuplicateCandidates<R> {
     }
 }
 
-/// Which may be short for which: of each that is written out more, those with initials.
+/// For each record, the records that may be its short form with initials.
 fn short_forms<R>(alike: &[(MatchKey, Vec<R>)]) -> BTreeMap<usize, Vec<usize>> {
     let mut by_hook: HashMap<u64, Vec<usize>> = HashMap::new();
     for (place, (likeness, _)) in alike.iter().enumerate() {

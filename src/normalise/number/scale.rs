@@ -1,6 +1,6 @@
-//! What stands behind the digits and makes another number of them: ½, 35K, 2,3 Millionen.
+//! Fractions and multipliers after the digits: ½, 35K, 2,3 Millionen.
 
-/// ½ and its like.
+/// Decimals of a fraction character such as ½.
 pub fn fraction_decimals(c: char) -> Option<&'static str> {
     Some(match c {
         '½' => ".5",
@@ -13,7 +13,7 @@ pub fn fraction_decimals(c: char) -> Option<&'static str> {
     })
 }
 
-/// Words for thousands, millions and milliards, by their beginnings, with their zeros.
+/// Prefixes of words for thousand, million and billion, with their number of zeros.
 const SCALES: &[(&str, usize)] = &[
     ("tsd", 3),
     ("tausend", 3),
@@ -36,7 +36,7 @@ const SCALES: &[(&str, usize)] = &[
     ("млрд", 9),
 ];
 
-/// How many zeros the word behind the digits stands for, and how far it goes.
+/// Number of zeros of the multiplier after the digits, and its length.
 pub fn multiplier(behind: &str) -> Option<(usize, usize)> {
     let blank = usize::from(behind.starts_with(' '));
     let word: String = behind[blank..].chars().take_while(|c| c.is_alphabetic()).collect();
@@ -60,7 +60,7 @@ pub fn multiplier(behind: &str) -> Option<(usize, usize)> {
     Some((zeros, blank + word.len() + usize::from(blank == 1 && after == Some('.'))))
 }
 
-/// Times ten to the `zeros`.
+/// Multiplies by ten to the power of `zeros`.
 pub fn shifted(digits: &str, zeros: usize) -> String {
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
     let moved: String = decimals.chars().chain(std::iter::repeat('0')).take(zeros).collect();

@@ -1,20 +1,22 @@
-//! The names of a page's elements, each kept once and where it is: what points at one can be copied at no cost.
+//! An arena of element names: each name is stored once at a fixed address, so that a reference to it can be copied
+//! freely.
 
 use std::cell::{Cell, OnceCell};
 
 use html5ever::QualName;
 
-/// A list that only grows. Its pieces grow too, so that there are few of them however many names a page makes up.
+/// An append-only list in chunks. Each chunk is twice as large as the last, so there are few however many names a page
+/// invents.
 #[derive(Default)]
 pub(super) struct NameArena {
     pieces: [OnceCell<Box<[OnceCell<QualName>]>>; PIECES],
-    /// The piece that is being filled, and how far.
+    /// The chunk being filled, and its length.
     at: Cell<(usize, usize)>,
 }
 
-/// Tags of an ordinary page.
+/// Distinct tags of an ordinary page.
 const FIRST: usize = 64;
-/// Each piece is twice as long as the one before: more than there can be nodes.
+/// Chunks double in size: this many hold more names than a page can have nodes.
 const PIECES: usize = 20;
 
 impl NameArena {

@@ -1,4 +1,4 @@
-//! What html5ever's tree builder builds into: nodes by number, texts and attributes behind one another.
+//! The `TreeSink` that html5ever's tree builder writes to: nodes by number, texts and attributes in one arena.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -24,13 +24,13 @@ struct SinkNode<'n> {
 }
 
 enum SinkNodeKind<'n> {
-    /// The document, template contents, comments and processing instructions: nothing that is kept but the first.
+    /// The document, template contents, comments and processing instructions. Only the document is kept.
     Other,
     Element(&'n QualName, ContentRange),
     Text(StrTendril),
 }
 
-/// Copied by the builder at every turn.
+/// A node as the builder refers to it. `Copy`, because the builder clones handles all the time.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Handle<'n> {
     id: u32,
@@ -42,7 +42,7 @@ pub(super) struct Sink<'n> {
     names: &'n NameArena,
     interned: RefCell<HashMap<QualName, &'n QualName>>,
     contents: RefCell<ContentArena>,
-    /// The attributes of the tag that is being built, which the builder is not told of, and its name.
+    /// Name and attributes of the tag being built. The builder does not know of these attributes.
     pending_attributes: Cell<Option<(LocalName, ContentRange)>>,
     /// Depth of the latest append. The builder does not report every element that it closes, so this may be too large.
     pub depth: Cell<u32>,
@@ -74,22 +74,21 @@ impl<'n> Sink<'n> {
         self.nodes.borrow().len()
     }
 
-    /// Keeps the attributes of a tag. What the builder makes of the tag can be told by their places alone.
+    /// Stores the attributes of a tag. Their range is enough to attach them to whatever element the builder creates.
     pub fn store_attributes<'a>(&self, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> ContentRange {
         self.contents.borrow_mut().add_attributes(attributes)
     }
 
-    /// The next element with this name has these attributes, though the builder will say that it has none.
+    /// Attaches these attributes to the next element of this name, which the builder creates without any.
     pub fn expect_attributes(&self, untold: Option<(LocalName, ContentRange)>) {
         self.pending_attributes.set(untold);
     }
 
-    /// The page, in document order.
     pub fn tree(self) -> Tree {
         in_document_order(self.nodes.into_inner(), self.contents.into_inner())
     }
 
-    /// The name as all elements with it hold it.
+    /// Returns the interned name.
     fn shared(&self, name: QualName) -> &'n QualName {
         let mut known = self.interned.borrow_mut();
         if let Some(known) = known.get(&name) {
@@ -184,10 +183,10 @@ impl<'n> Sink<'n> {
     }
 }
 
-/// Pages of the corpus have a node in 20 to 60 bytes.
+/// Pages of the corpus have one node in 20 to 60 bytes.
 const BYTES_PER_NODE: usize = 32;
 
-/// One attribute that stands for all of a tag's: no tag can have one without a name.
+/// A nameless attribute that stands for all attributes of a tag and encodes their range. No tag of a page can have one.
 pub(super) fn placeholder_attribute(places: ContentRange) -> Attribute {
     let mut value = StrTendril::new();
     for number in [places.from, places.to - places.from] {
@@ -198,9 +197,9 @@ pub(super) fn placeholder_attribute(places: ContentRange) -> Attribute {
     Attribute { name: QualName::new(None, ns!(), local_name!("")), value }
 }
 
-/// Of base 128, low ones first: two numbers of four digits fit into a tendril without memory of its own.
+/// Digits of base 128, lowest first: two numbers of four digits fit into a tendril without a heap allocation.
 const PLACEHOLDER_DIGITS: usize = 4;
-/// Places from here on have too many digits.
+/// Ranges from here on have too many digits.
 pub(super) const MAX_PLACEHOLDER: u32 = 1 << (7 * PLACEHOLDER_DIGITS);
 
 fn decode_placeholder(attribute: &Attribute) -> Option<ContentRange> {
@@ -265,7 +264,7 @@ impl<'n> TreeSink for Sink<'n> {
     fn append_doctype_to_document(&self, _name: StrTendril, _public: StrTendril, _system: StrTendril) {}
 
     fn get_template_contents(&self, _target: &Handle<'n>) -> Handle<'n> {
-        // A template's contents are not part of the page: they go under a node that hangs nowhere.
+        // A template's contents are not part of the page: they go under a node that is attached nowhere.
         Handle { id: self.create(SinkNodeKind::Other), name: None }
     }
 
@@ -276,7 +275,7 @@ impl<'n> TreeSink for Sink<'n> {
     fn set_quirks_mode(&self, _mode: QuirksMode) {}
 
     fn append_before_sibling(&self, sibling: &Handle<'n>, new_node: NodeOrText<Handle<'n>>) {
-        // Detached first: a node that moves may itself be the sibling's neighbour.
+        // Detached first: the moved node may itself be a neighbour of the sibling.
         if let NodeOrText::AppendNode(node) = &new_node {
             self.detach(node.id);
         }
@@ -314,7 +313,7 @@ impl<'n> TreeSink for Sink<'n> {
     }
 }
 
-/// Copies the drafts that hang under the document into document order.
+/// Copies the nodes below the document into document order.
 fn in_document_order(drafts: Vec<SinkNode<'_>>, mut contents: ContentArena) -> Tree {
     let mut nodes: Vec<Node> = Vec::with_capacity(drafts.len());
     nodes.push(Node { parent: 0, before: 0, end: 0, kind: NodeKind::Document });

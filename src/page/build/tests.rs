@@ -81,7 +81,8 @@ fn odd_markup_is_read_as_html5ever_reads_it() {
         "<!--><p>a<!---><p>b<!-- x --!><p>c<!-- <!-- --><p>d<!-",
         "<?xml version='1.0'?><p></ x>y</>z<3 <",
         "</",
-        "<a href=?a=1&b=2&copy=3&copy&lt;x&ampy title='&eacute;&#233;&#x80;&#0;&bogus;' TITLE=2 x>&copy &notit; &#150 &#;",
+        "<a href=?a=1&b=2&copy=3&copy&lt;x&ampy title='&eacute;&#233;&#x80;&#0;&bogus;' TITLE=2 x>&copy &notit; &#150 \
+         &#;",
         "<A HREF = 'x' / =y z= w=>t</A b=c>u<img/><br/ >",
         "<script>a</scripty></script >b<script><!-- <script> x </script> --> y</script>c<script><!--></script>d",
         "<style>a</p></style><title>a &amp; b</title><textarea>\n&lt;x</textarea><noscript><p>n</noscript>",

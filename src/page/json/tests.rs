@@ -33,7 +33,8 @@ fn keys_are_elements_and_arrays_are_lists_of_items() {
 fn values_are_the_text_they_are_written_as() {
     check(
         r#"{"a":1.50,"b1":-0e+7,"c":true,"d":12345678901234567890123,"e":"<i>&amp;","f":"\u00e4\n\"","g":"\ud800"}"#,
-        "<a_ key=a>1.50</a_><b1>-0e+7</b1><c>true</c><d>12345678901234567890123</d><e><i>&amp;</e><f>ä\n\"</f><g>\\ud800</g>",
+        "<a_ key=a>1.50</a_><b1>-0e+7</b1><c>true</c><d>12345678901234567890123</d><e><i>&amp;</e><f>ä\n\
+         \"</f><g>\\ud800</g>",
     );
     check(r#"{"x":null,"y":"","z":[],"zz":{}}"#, "<x></x><y></y><z></z><zz></zz>");
 }

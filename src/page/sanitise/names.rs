@@ -1,18 +1,17 @@
-//! Which element is written as which, and which of its attributes.
+//! Which elements and attributes are kept, replaced or dropped.
 
-/// How an element is written.
 pub enum Rendering {
-    /// Under this tag.
+    /// Written with this tag.
     Tag(&'static str),
-    /// A box with what it says of itself.
+    /// Written as a box with its text.
     Placeholder,
-    /// Not itself, but what stands in it.
+    /// Only the children are written.
     ChildrenOnly,
-    /// Not at all.
+    /// Dropped with its content.
     Omit,
 }
 
-/// Tags that stay what they are: they structure and show, and none of them fetches, sends or runs anything.
+/// Tags that are kept: they give structure and appearance, and none of them fetches, sends or runs anything.
 const ALLOWED_TAGS: &[&str] = &[
     "a",
     "abbr",
@@ -97,8 +96,8 @@ const ALLOWED_TAGS: &[&str] = &[
     "wbr",
 ];
 
-/// Attributes of theirs that say how they look or what they mean. No address, no handler, no name; `id` and `class` for the page's
-/// own sheets.
+/// Attributes that are kept: appearance and meaning. No address, event handler or name; `id` and `class` are for the
+/// page's own style sheets.
 pub const ALLOWED_ATTRIBUTES: &[&str] = &[
     "abbr",
     "align",
@@ -144,7 +143,7 @@ pub fn rendering_of(tag: &str) -> Rendering {
         "script" | "noscript" | "style" | "template" | "head" | "title" | "meta" | "link" | "base" | "basefont"
         | "iframe" | "frame" | "object" | "embed" | "applet" | "param" | "source" | "track" | "map" | "area"
         | "datalist" | "portal" | "fencedframe" | "bgsound" | "keygen" | "isindex" => Rendering::Omit,
-        // Buttons, text fields, and what pages have invented.
+        // Buttons, text fields, and custom elements.
         _ => Rendering::Tag("span"),
     }
 }

@@ -1,6 +1,7 @@
-//! A sheet, or a `style` attribute, that fetches nothing.
+//! Removes from a style sheet or `style` attribute everything that would be fetched.
 
-/// What a sheet may fetch with. Written by numbers (`u\72l(`) or cut by comments they are none of these; numbers go first.
+/// Constructs that fetch, with harmless replacements. Backslashes are removed first, so that an escape (`u\72l(`)
+/// cannot hide one.
 const FETCHING_CONSTRUCTS: &[(&str, &str)] = &[
     ("url(", "none("),
     ("image-set(", "none("),
@@ -13,7 +14,7 @@ const FETCHING_CONSTRUCTS: &[(&str, &str)] = &[
     ("behavior", "none"),
 ];
 
-/// Nothing to fetch, and nothing that could end the element which it stands in.
+/// Removes fetches, and everything that could end the surrounding element.
 pub fn without_fetches(sheet: &str) -> String {
     let mut sheet: String = sheet.chars().filter(|c| !matches!(c, '\\' | '<' | '\0')).collect();
     for (what, instead) in FETCHING_CONSTRUCTS {
@@ -22,9 +23,9 @@ pub fn without_fetches(sheet: &str) -> String {
     sheet
 }
 
-/// As `replace`, in letters of either case.
+/// Case-insensitive `replace`.
 fn replace_ignoring_case(text: &str, what: &str, instead: &str) -> String {
-    // ASCII letters only, so that places in both are the same.
+    // Only ASCII letters change case, so positions in both texts are the same.
     let lower = text.to_ascii_lowercase();
     let (mut out, mut from) = (String::with_capacity(text.len()), 0);
     for (place, _) in lower.match_indices(what) {

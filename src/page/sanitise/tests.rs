@@ -26,7 +26,8 @@ fn every_element_carries_the_number_of_its_node() {
 fn lines_of_a_listing_can_be_told_apart() {
     assert_eq!(
         body("<pre>a\n<b>c</b></pre>"),
-        "<body data-n=3><pre data-n=4><span data-n=5 data-o=0>a\n</span><b data-n=6><span data-n=7 data-o=0>c</span></b></pre></body>"
+        "<body data-n=3><pre data-n=4><span data-n=5 data-o=0>a\n\
+         </span><b data-n=6><span data-n=7 data-o=0>c</span></b></pre></body>"
     );
 }
 

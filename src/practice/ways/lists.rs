@@ -1,4 +1,4 @@
-//! Lists that are not paged by a link.
+//! Lists with pagination other than a next link: POST-back, offset, JSON, cursor, fragments, load-more.
 
 use axum::Json;
 use axum::extract::{Form, Path, Query};
@@ -20,7 +20,7 @@ pub struct ListVariantQuery {
     after: Option<String>,
 }
 
-/// What the grid remembers from one post-back to the next: the page, in a shape that nobody would guess.
+/// The `__VIEWSTATE` of the grid: the page number, encoded.
 fn view_state(page: usize) -> String {
     format!("dDw{:06x};;>", page * 7_919)
 }
@@ -41,7 +41,7 @@ pub struct GridForm {
     target: String,
     #[serde(rename = "__EVENTARGUMENT")]
     argument: String,
-    /// Only the button sends it: then the grid is not turned.
+    /// Only the search button sends it: then the grid does not change its page.
     search: Option<String>,
 }
 
@@ -63,8 +63,10 @@ fn grid_page(page: usize) -> String {
     };
     let content = format!(
         "<form method=\"post\" action=\"grid.aspx\">\n\
-         <input type=\"hidden\" name=\"__EVENTTARGET\" value=\"\"><input type=\"hidden\" name=\"__EVENTARGUMENT\" value=\"\">\n\
-         <input type=\"hidden\" name=\"__VIEWSTATE\" value=\"{}\">\n<input name=\"q\"><input type=\"submit\" name=\"search\" value=\"Search\">\n\
+         <input type=\"hidden\" name=\"__EVENTTARGET\" value=\"\">\
+         <input type=\"hidden\" name=\"__EVENTARGUMENT\" value=\"\">\n\
+         <input type=\"hidden\" name=\"__VIEWSTATE\" value=\"{}\">\n\
+         <input name=\"q\"><input type=\"submit\" name=\"search\" value=\"Search\">\n\
          {}<table><tr>{}</tr></table></form>\n",
         view_state(page),
         list(&products_of_page(page)),
@@ -77,7 +79,7 @@ pub async fn offset(Query(query): Query<ListVariantQuery>) -> Html<String> {
     Html(framed("By offset", &list(&products_from(query.start))))
 }
 
-/// Beyond its last page there is none.
+/// Answers 404 after the last page.
 pub async fn api(Query(query): Query<ListVariantQuery>) -> Response {
     let page = query.page.unwrap_or(1);
     if page > pages() {
@@ -86,7 +88,7 @@ pub async fn api(Query(query): Query<ListVariantQuery>) -> Response {
     Json(json!({ "items": items(page), "page": page })).into_response()
 }
 
-/// The same for who asks with a JSON document.
+/// The same for POST requests with a JSON body.
 pub async fn api_by_post(Json(asked): Json<Value>) -> Response {
     let page = asked["page"].as_str().and_then(|page| page.parse().ok());
     api(Query(ListVariantQuery { page, start: 0, after: None })).await
@@ -128,7 +130,7 @@ fn more_html(page: usize) -> String {
     format!("{}{}", list(&products_of_page(page)), if is_last { "" } else { &button })
 }
 
-/// A list whose second product is no longer there.
+/// A list whose second product links to a page that does not exist.
 pub async fn gaps() -> Html<String> {
     let mut products = products_of_page(1);
     products[1].id = 9_999;
@@ -136,8 +138,10 @@ pub async fn gaps() -> Html<String> {
 }
 
 pub async fn parts_form() -> Html<String> {
-    let content = "<form method=\"post\" enctype=\"multipart/form-data\"><input type=\"hidden\" name=\"token\" value=\"t1\">\
-        <label>Shelf <input name=\"shelf\"></label><input type=\"file\" name=\"photo\"><button name=\"go\" value=\"1\">Go</button></form>";
+    let content = "<form method=\"post\" enctype=\"multipart/form-data\">\
+        <input type=\"hidden\" name=\"token\" value=\"t1\">\
+        <label>Shelf <input name=\"shelf\"></label><input type=\"file\" name=\"photo\">\
+        <button name=\"go\" value=\"1\">Go</button></form>";
     Html(framed("In parts", content))
 }
 

@@ -1,4 +1,4 @@
-//! Ways in: HTTP basic authentication, and a club that asks for name, password and one-time code on a page each.
+//! Logins: HTTP basic authentication, and a club that asks for name, password and one-time code on a page each.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{framed, list, products_of_page};
 pub const CODE_KEY: &str = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
 /// User and password in base64.
 const BASIC: &str = "Basic ZGVtbzpvcGVuLXNlc2FtZS03";
-/// A member is forgotten after so many pages.
+/// Pages that a member may fetch until the session ends.
 const VISITS_PER_LOGIN: u32 = 3;
 
 #[derive(Deserialize)]
@@ -31,12 +31,13 @@ pub async fn basic(headers: HeaderMap, Query(query): Query<MemberPageQuery>) -> 
     Html(paged("Basic", "/ways/basic", query.page.unwrap_or(1))).into_response()
 }
 
-/// The list, for who is in; the first form, for everybody else.
+/// The list for members; the first login form for everybody else.
 pub async fn club(State(shop): State<Arc<Shop>>, headers: HeaderMap, Query(query): Query<MemberPageQuery>) -> Response {
     if shop.club.visit(&headers) {
         return Html(paged("Club", "/ways/club", query.page.unwrap_or(1))).into_response();
     }
-    let content = "<form id=\"door\" method=\"post\" action=\"/ways/club/name\"><label>Login name <input name=\"username\"></label>\
+    let content = "<form id=\"door\" method=\"post\" action=\"/ways/club/name\">\
+        <label>Login name <input name=\"username\"></label>\
         <button>Next</button></form>";
     Html(framed("Log in", content)).into_response()
 }
@@ -60,7 +61,8 @@ pub async fn name(Form(form): Form<LoginStepForm>) -> Response {
 
 fn password_form(complaint: &str) -> String {
     format!(
-        "{complaint}<form method=\"post\" action=\"/ways/club/password\"><input type=\"hidden\" name=\"username\" value=\"{USER}\">\
+        "{complaint}<form method=\"post\" action=\"/ways/club/password\">\
+         <input type=\"hidden\" name=\"username\" value=\"{USER}\">\
          <label>Password <input type=\"password\" name=\"secret\"></label><button>Log in</button></form>"
     )
 }
@@ -89,7 +91,7 @@ pub async fn code(State(shop): State<Arc<Shop>>, Form(form): Form<LoginStepForm>
     response
 }
 
-/// The code of now, or of half a minute ago: it may have changed on the way.
+/// Accepts the current code and the previous one, which may have expired on the way.
 fn is_code(code: &str) -> bool {
     let key = totp_rs::Secret::try_from_base32(CODE_KEY).expect("a constant key");
     let totp = totp_rs::Builder::new().with_secret(key).build_noncompliant();

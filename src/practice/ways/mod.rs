@@ -1,7 +1,7 @@
-//! Other ways in which sites lead through a list, and to it: every one of them ends at the same 48 products.
+//! Other kinds of pagination and login. Each of them leads to the same 48 products.
 
-mod logins;
 mod lists;
+mod logins;
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use super::catalogue::{self, PRODUCTS_PER_PAGE, Product, money};
 use super::html::escape;
 use super::routes::Shop;
 
-pub use self::logins::CODE_KEY;
+pub use logins::CODE_KEY;
 
-/// What the front page tells of these, in its order.
+/// Addresses and descriptions for the front page, in its order.
 pub const ROUTES: [(&str, &str); 10] = [
-    ("/ways/grid.aspx", "a grid that a post-back turns"),
-    ("/ways/offset", "counts rows in its address, links to nothing"),
-    ("/ways/api", "JSON, a page a number"),
-    ("/ways/cursor", "JSON that says how to go on"),
+    ("/ways/grid.aspx", "a grid with POST-back pagination"),
+    ("/ways/offset", "pagination by an offset parameter, without links"),
+    ("/ways/api", "JSON, pagination by page number"),
+    ("/ways/cursor", "JSON, pagination by cursor"),
     ("/ways/fragment?page=1", "HTML inside JSON"),
-    ("/ways/more", "a button that fetches more"),
-    ("/ways/gaps", "a list that links to a page that is gone"),
-    ("/ways/parts", "a form that is sent in parts"),
+    ("/ways/more", "a load-more button"),
+    ("/ways/gaps", "a list with a link to a missing page"),
+    ("/ways/parts", "a multipart form"),
     ("/ways/basic", "HTTP basic authentication"),
-    ("/ways/club", "name, password and one-time code on a page each; forgets its members soon"),
+    ("/ways/club", "a login with name, password and one-time code on a page each; its sessions end soon"),
 ];
 
 pub fn router() -> Router<Arc<Shop>> {
@@ -46,7 +46,7 @@ pub fn router() -> Router<Arc<Shop>> {
         .route("/club/code", post(logins::code))
 }
 
-/// The products from `skip` on, a page of them.
+/// One page of products, from `skip` on.
 fn products_from(skip: usize) -> Vec<Product> {
     catalogue::products(0).into_iter().skip(skip).take(PRODUCTS_PER_PAGE).collect()
 }

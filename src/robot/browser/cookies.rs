@@ -1,4 +1,5 @@
-//! The same cookies for both engines: the jar's go into the browser before its first page, and the browser's into the jar.
+//! Converts cookies between the jar and Chromium, so that both engines share them: the jar's are set before the first
+//! page, and the browser's are stored after each page.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use url::Url;
 use crate::guard::Guard;
 use crate::robot::cookies::CookieJar;
 
-/// A cookie as Chromium tells it.
+/// A cookie in Chromium's format.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct DevToolsCookie {
@@ -15,14 +16,14 @@ struct DevToolsCookie {
     value: String,
     domain: String,
     path: String,
-    /// Seconds since 1970; -1 for one that ends with the session.
+    /// Seconds since 1970; -1 for a session cookie.
     expires: f64,
     http_only: bool,
     secure: bool,
     same_site: Option<String>,
 }
 
-/// The jar as Chromium takes it.
+/// The jar's cookies in Chromium's format.
 pub fn from_jar(jar: &CookieJar) -> Vec<Value> {
     let crumb = |cookie: &cookie_store::Cookie<'static>| {
         let (domain, alone) = match &cookie.domain {
@@ -37,7 +38,7 @@ pub fn from_jar(jar: &CookieJar) -> Vec<Value> {
             "httpOnly": cookie.http_only().unwrap_or(false),
         });
         if alone {
-            // A domain would give it to the names under it as well.
+            // With a domain it would also be sent to subdomains.
             crumb["url"] = format!("{}://{domain}{path}", if secure { "https" } else { "http" }).into();
         } else {
             crumb["domain"] = domain.into();
@@ -53,7 +54,7 @@ pub fn from_jar(jar: &CookieJar) -> Vec<Value> {
     jar.iter().filter_map(crumb).collect()
 }
 
-/// The browser's cookies of the task's own hosts; those of others are nobody's business.
+/// The browser's cookies of the task's own hosts; those of other hosts are dropped.
 pub fn to_jar(cookies: &Value, guard: &Guard) -> CookieJar {
     let mut jar = CookieJar::default();
     let all = cookies.as_array().into_iter().flatten();
@@ -69,7 +70,7 @@ pub fn to_jar(cookies: &Value, guard: &Guard) -> CookieJar {
 }
 
 impl DevToolsCookie {
-    /// As the site would have set it.
+    /// The `Set-Cookie` header that would set this cookie.
     fn to_set_cookie(&self) -> String {
         let mut header = format!("{}={}; Path={}", self.name, self.value, self.path);
         if self.domain.starts_with('.') {
@@ -111,7 +112,7 @@ mod tests {
         let mut told: Vec<Value> = from_jar(&jar)
             .into_iter()
             .map(|mut it| {
-                // Chromium makes a domain of the URL, and says what it was not told.
+                // Chromium derives the domain from the URL and adds the missing fields.
                 let host = it["url"]
                     .as_str()
                     .and_then(|it| Url::parse(it).ok())
@@ -123,7 +124,10 @@ mod tests {
                 it
             })
             .collect();
-        told.push(json!({ "name": "spy", "value": "9", "domain": ".ads.test", "path": "/", "expires": -1, "httpOnly": false, "secure": false }));
+        told.push(json!({
+            "name": "spy", "value": "9", "domain": ".ads.test", "path": "/", "expires": -1,
+            "httpOnly": false, "secure": false,
+        }));
         let again = to_jar(&Value::Array(told), &guard);
         assert_eq!(again.header(&url), jar.header(&url));
         assert_eq!(jar.header(&url).as_deref(), Some("wide=2; old=3; sid=1"));

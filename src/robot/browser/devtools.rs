@@ -1,4 +1,4 @@
-//! Talking with Chromium: orders and their answers, and what is heard while one waits.
+//! DevTools calls: sends commands, waits for their answers, and handles events meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use super::pipe::{DevToolsCommand, DevToolsMessage};
 use super::traffic::SettleState;
 use crate::robot::error::SessionError;
 
-/// What is asked of a page is answered at once, unless its scripts keep it busy.
+/// A page answers at once, unless its scripts keep it busy.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
 impl Browser {
-    /// Waits until the page has come to rest.
+    /// Waits until the page has settled.
     pub(super) async fn settle(&mut self) -> Result<(), SessionError> {
         loop {
             match self.traffic.settle_state(Instant::now()) {
@@ -31,13 +31,13 @@ impl Browser {
         }
     }
 
-    /// Hears what happens for a while.
+    /// Handles messages until the given time.
     pub(super) async fn handle_messages_until(&mut self, until: Instant) -> Result<(), SessionError> {
         while self.handle_next_until(until).await? {}
         Ok(())
     }
 
-    /// Hears one thing, or nothing until then.
+    /// Handles the next message; false if none came until the given time.
     pub(super) async fn handle_next_until(&mut self, time: Instant) -> Result<bool, SessionError> {
         match tokio::time::timeout_at(time.min(self.deadline).into(), self.pipe.next()).await {
             Ok(Some(said)) => {
@@ -50,7 +50,7 @@ impl Browser {
         }
     }
 
-    /// Orders something of our page, and waits for the answer.
+    /// Sends a command to our page and waits for the answer.
     pub(super) async fn call(&mut self, method: &'static str, params: Value) -> Result<Value, SessionError> {
         self.call_in(Some(self.page_session.clone()), method, params, ANSWER_TIMEOUT).await
     }
@@ -83,7 +83,7 @@ impl Browser {
         }
     }
 
-    /// Orders something and does not wait for the answer; a browser that is gone is noticed by who waits next.
+    /// Sends a command without waiting for the answer. If Chromium is gone, the next call that waits reports it.
     pub(super) async fn send_command(&mut self, session: Option<String>, method: &'static str, params: Value) {
         self.pipe.send(DevToolsCommand { session, method, params }).await;
     }
@@ -104,7 +104,7 @@ impl Browser {
                 self.on_target_event(&method, &said.params, said.session).await;
             }
             "Page.javascriptDialogOpening" => {
-                // “Leave this page?” is answered with yes, all else with no.
+                // “Leave this page?” (beforeunload) is accepted, every other dialog is dismissed.
                 let accept = said.params["type"] == "beforeunload";
                 self.send_command(said.session, "Page.handleJavaScriptDialog", json!({ "accept": accept })).await;
             }

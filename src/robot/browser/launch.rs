@@ -1,9 +1,9 @@
-//! Starts Chromium for one run, and ends it with everything that it started.
+//! Starts Chromium for one run, and ends it with all its child processes.
 //!
-//! It is spoken to over two pipes and no port: a debugging port on loopback is open to every user of the machine, and a Chromium
-//! whose pipes close ends by itself, which is what happens when our own process is killed with -9. All its processes stay in the
-//! process group of the run, so that the parent's kill of the group takes all of them; only its two crash handlers do not, and
-//! they end when the others are gone (measured: 0.3 to 0.4 s after the kill).
+//! It is controlled over two pipes, not over a port: a debugging port on loopback is open to every user of the machine.
+//! A Chromium whose pipes close ends by itself, which also covers a SIGKILL of our own process. All its processes stay
+//! in the run's process group, so that the parent's kill of the group ends them. Only its two crash handlers leave the
+//! group; they end when the others are gone (measured: 0.3 to 0.4 s after the kill).
 
 use std::fs;
 use std::net::SocketAddr;
@@ -19,18 +19,19 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use super::process_tree::{is_alive, process_and_descendants};
 use crate::robot::error::SessionError;
 
-/// The names that distributions give it.
+/// Chromium's program names in the distributions.
 const PROGRAMS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-/// A run has no environment of its own, hence no PATH.
+/// A run has an empty environment, hence no PATH.
 const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin", "/snap/bin"];
-/// Below its profile Chromium makes `/org.chromium.Chromium.123456/SingletonSocket`, and a socket's path has 107 bytes at most.
+/// In its profile Chromium creates `/org.chromium.Chromium.123456/SingletonSocket`, and a socket's path has at most 107
+/// bytes.
 const MAX_PROFILE_PATH: usize = 107 - 45;
-/// How long its helpers get to notice that they are to end, before their profile is removed under them.
+/// How long its helper processes get to end before their profile is removed.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
-/// Of what it says when it does not start, so much is of interest.
+/// How much of its stderr is read when it does not start.
 const MAX_STDERR_BYTES: u64 = 64 << 10;
 
-/// Chromium has its two pipes at 3 and 4; who starts a program without `unsafe` can only give it 0, 1 and 2.
+/// Chromium expects its pipes at the descriptors 3 and 4; without `unsafe`, a child can only be given 0, 1 and 2.
 const MOVE_PIPES: &str = r#"exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
 
 const SWITCHES: &[&str] = &[
@@ -42,7 +43,7 @@ const SWITCHES: &[&str] = &[
     "--window-size=1280,1024",
     "--lang=en",
     "--mute-audio",
-    // Nothing that asks, greets or reports.
+    // No dialogs, first-run pages or reports.
     "--no-first-run",
     "--no-default-browser-check",
     "--disable-breakpad",
@@ -54,7 +55,7 @@ const SWITCHES: &[&str] = &[
     "--disable-notifications",
     "--password-store=basic",
     "--use-mock-keychain",
-    // Nothing that connects by itself, and nothing past the proxy.
+    // No connections of its own, and none past the proxy.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
@@ -64,13 +65,14 @@ const SWITCHES: &[&str] = &[
     "--disable-quic",
     "--dns-prefetch-disable",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // its name before
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // its former name
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,NetworkPrediction,Prerender2,\
-     AutofillServerCommunication,CertificateTransparencyComponentUpdater,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,\
-     PrivacySandboxSettings4,InterestFeedContentSuggestions,WebOTP,SpareRendererForSitePerProcess,EncryptedClientHello",
-    // Pages go on working while nobody looks.
+     AutofillServerCommunication,CertificateTransparencyComponentUpdater,HttpsUpgrades,\
+     HttpsFirstBalancedModeAutoEnable,PrivacySandboxSettings4,InterestFeedContentSuggestions,WebOTP,\
+     SpareRendererForSitePerProcess,EncryptedClientHello",
+    // Pages in the background are not throttled.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
@@ -82,14 +84,15 @@ const SWITCHES: &[&str] = &[
 pub struct Chromium {
     child: Child,
     profile: Option<TempDir>,
-    /// What it says on stderr, until it has answered once.
+    /// Its stderr, for the error message when it does not start.
     stderr_file: PathBuf,
-    /// Does it confine its pages itself?
+    /// Whether Chromium's own sandbox is on.
     pub sandboxed: bool,
 }
 
 impl Chromium {
-    /// `program`: as config.toml says; none: the first that is found. The profile is a new folder in `scratch`.
+    /// `program` is the one of config.toml; without it, the first that is found. The profile is a new folder in
+    /// `scratch`.
     pub fn start(
         program: Option<&Path>,
         scratch: Option<&Path>,
@@ -105,7 +108,7 @@ impl Chromium {
         command.arg(format!("--proxy-server=http://{proxy}"));
         command.arg(format!("--user-data-dir={}", profile.path().display()));
         if !sandboxed {
-            // Chromium refuses to confine its pages when it is root.
+            // As root, Chromium refuses to start with its sandbox.
             command.arg("--no-sandbox");
         }
         command
@@ -127,27 +130,27 @@ impl Chromium {
         Ok((Chromium { child, profile: Some(profile), stderr_file: words, sandboxed }, to, from))
     }
 
-    /// Why it does not speak, in its own words.
+    /// Why it did not start: the telling line of its stderr.
     pub fn startup_error(&self) -> String {
         use std::io::Read;
         let mut said = String::new();
         let read =
             fs::File::open(&self.stderr_file).and_then(|file| file.take(MAX_STDERR_BYTES).read_to_string(&mut said));
-        // What is no text says nothing either.
+        // Output that is not UTF-8 is ignored.
         drop(read);
         let telling =
             |line: &&str| ["FATAL", "sandbox", "cannot", "not found", "Failed to"].iter().any(|it| line.contains(it));
         let line = said.lines().filter(|line| !line.contains("dbus")).find(telling);
-        line.or_else(|| said.lines().last()).unwrap_or("it says nothing").trim().to_owned()
+        line.or_else(|| said.lines().last()).unwrap_or("it printed no error").trim().to_owned()
     }
 
-    /// Ends it and everything that it started, and removes its profile.
+    /// Kills it with all its descendants, and removes its profile.
     pub async fn end(&mut self) {
         let Some(root) = self.child.id() else { return };
         let Some(profile) = self.profile.take() else { return };
         let family = process_and_descendants(root, profile.path());
         for &pid in &family {
-            // Gone already is what we want.
+            // An error means that the process is gone already.
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
         let _ = self.child.wait().await;
@@ -156,14 +159,14 @@ impl Chromium {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        // Whoever is left after that is killed with the run's process group.
+        // A process that is left is killed with the run's process group.
         let _ = tokio::time::timeout(EXIT_GRACE, gone).await;
-        // What stays behind is removed with the run's scratch folder.
+        // Files that are left are removed with the run's scratch folder.
         let _ = profile.close();
     }
 }
 
-/// A new folder in `scratch`, or where temporary things are when that lies too deep.
+/// A new folder in `scratch`, or in the system's temporary folder if that path is too long.
 fn profile(scratch: Option<&Path>) -> std::io::Result<TempDir> {
     let mut name = tempfile::Builder::new();
     name.prefix("b").rand_bytes(4);

@@ -1,23 +1,23 @@
-//! The browser engine: real Chromium, one page of it, for the whole walk.
+//! The browser engine: drives one page of a headless Chromium for the whole walk, over the DevTools protocol.
 //!
 //! ```text
 //! Browser (go, click, scroll, wait_for) → pipe → Chromium → proxy → guard
-//!         rules: pure, what may go      traffic: pure, what is under way      crumbs: pure, the cookies of both
+//!         request_rules: pure, what may be sent    traffic: pure, what is in flight    cookies: pure, jar ↔ Chromium
 //! ```
 //!
-//! Nothing is done behind the walk's back: events are heard only while the walk waits for something, and a request that the page
-//! makes waits until it is heard. What Chromium reaches is decided twice: [`rules`] know what a request is for, [`proxy`] makes
-//! the connection.
+//! Nothing runs in the background: events are handled only while the walk waits for something, and a request of the
+//! page is paused until it is handled. Every request is checked twice: [`request_rules`] know its purpose, [`proxy`]
+//! makes the connection.
 
-mod targets;
-mod devtools;
-mod request_rules;
-mod page_reader;
-mod process_tree;
 mod cookies;
+mod devtools;
 mod launch;
+mod page_reader;
 mod pipe;
+mod process_tree;
 mod proxy;
+mod request_rules;
+mod targets;
 mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -40,9 +40,9 @@ use pipe::Pipe;
 use proxy::EgressProxy;
 use traffic::Traffic;
 
-/// From the start of the program to its first answer. It takes half a second on a quiet machine.
+/// From the start of Chromium to its first answer, which takes half a second on a quiet machine.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a page is looked at that is waited for.
+/// How often `wait_for` looks at the page.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub struct Browser {
@@ -52,35 +52,34 @@ pub struct Browser {
     traffic: Traffic,
     /// The DevTools session of our page.
     page_session: String,
-    /// What a page or a frame is told that we are.
     user_agent: String,
     deadline: Instant,
     max_page_bytes: u64,
-    /// When the page was last read; the robot stands on it when it stands on what was read then.
+    /// When the page was last read; the walk's current page is what the browser shows if it has the same time.
     read_at: Option<DateTime<Utc>>,
-    /// Why the page is no more.
+    /// Set when the page has crashed.
     page_crash: Option<SessionError>,
 }
 
-/// Where a browser is and may keep its things; none: where they usually are.
+/// Chromium's program and the folder for its profile; `None`: found in `PATH`, and the system's temporary folder.
 #[derive(Clone, Copy, Default)]
 pub struct BrowserPaths<'a> {
     pub program: Option<&'a Path>,
     pub scratch: Option<&'a Path>,
 }
 
-/// Chromium's program: the one that was named, or the one that is found.
+/// Chromium's program: the configured one, or else the first that is found.
 pub fn find_chromium(told: Option<&Path>) -> Result<PathBuf, String> {
     launch::find_program(told).map_err(|error| error.to_string())
 }
 
-/// What a page is to show.
+/// What `wait_for` waits for.
 pub struct WaitCondition<'a> {
     pub css: Option<&'a str>,
     pub text: Option<&'a str>,
 }
 
-/// One page, in a browser of its own.
+/// Fetches one page in a browser of its own.
 pub async fn fetch(task: &Task, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {
     let mut browser = Browser::start(BrowserPaths::default(), task, session, Redactor::default()).await?;
     let page = browser.go(session, request).await;
@@ -89,7 +88,7 @@ pub async fn fetch(task: &Task, session: &mut Session, request: PageRequest) -> 
 }
 
 impl Browser {
-    /// Starts Chromium with the session's cookies and an empty page.
+    /// Starts Chromium with an empty page and the session's cookies.
     pub async fn start(
         seat: BrowserPaths<'_>,
         task: &Task,
@@ -126,12 +125,12 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Does the browser show this page, as it was read?
+    /// Whether the browser still shows this page.
     pub fn shows(&self, page: &Page) -> bool {
         self.read_at == Some(page.meta.fetched_at)
     }
 
-    /// Goes where the request leads, by the form of the page if there is one, and reads what is shown then.
+    /// Makes the request, through the page's form if there is one, and reads the page that is shown then.
     pub async fn go(&mut self, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {
         session.admit(&request.url).await?;
         match request.browser_input.clone() {
@@ -140,17 +139,17 @@ impl Browser {
         }
     }
 
-    /// Clicks an element of the page and reads what is shown then.
+    /// Clicks an element and reads the page that is shown then.
     pub async fn click(&mut self, session: &mut Session, place: &ElementPosition) -> Result<Page, SessionError> {
         self.act_and_read(session, json!({ "do": "click", "place": place })).await
     }
 
-    /// Scrolls to the end of the page and reads what is shown then.
+    /// Scrolls to the end of the page and reads it.
     pub async fn scroll(&mut self, session: &mut Session) -> Result<Page, SessionError> {
         self.act_and_read(session, json!({ "do": "scroll" })).await
     }
 
-    /// Waits until the page shows something, and reads it; none: it does not, within that time.
+    /// Waits until the condition holds and reads the page; `None` after the timeout.
     pub async fn wait_for(
         &mut self,
         session: &mut Session,
@@ -176,7 +175,7 @@ impl Browser {
         page.map(Some)
     }
 
-    /// Lets time pass, and reads what is shown then.
+    /// Waits, and reads the page that is shown then.
     pub async fn wait_and_read(&mut self, session: &mut Session, time: Duration) -> Result<Page, SessionError> {
         self.traffic.begin(None, session);
         self.handle_messages_until(Instant::now() + time).await?;
@@ -185,7 +184,7 @@ impl Browser {
         page
     }
 
-    /// Ends Chromium; its cookies are the session's.
+    /// Ends Chromium. Its cookies are in the session's jar already.
     pub async fn end(mut self) {
         self.chromium.end().await;
     }
@@ -213,7 +212,7 @@ impl Browser {
         };
         self.record_traffic(session);
         if done.is_err() {
-            // It may be loading still; nobody waits for it any more.
+            // The page may still be loading; nothing waits for it any more.
             self.send_command(Some(self.page_session.clone()), "Page.stopLoading", json!({})).await;
         }
         done
@@ -249,7 +248,6 @@ impl Browser {
         done
     }
 
-    /// Does something on the page.
     async fn perform(&mut self, order: Value) -> Result<(), SessionError> {
         let answer = match self.evaluate(order).await {
             Err(error) if has_navigated(&error) => return Ok(()),
@@ -258,7 +256,7 @@ impl Browser {
         match answer["missing"].as_str() {
             None => Ok(()),
             Some(tag) => {
-                let reason = format!("the <{tag}> that was meant is not on it any more");
+                let reason = format!("the <{tag}> element is no longer on the page");
                 Err(SessionError::Script { url: self.traffic.url(), reason })
             }
         }
@@ -273,7 +271,7 @@ impl Browser {
         Ok(page)
     }
 
-    /// What the page did by itself counts as well, and is told.
+    /// Counts and traces the requests that the page made by itself.
     fn record_traffic(&mut self, session: &mut Session) {
         session.requests += self.traffic.documents.saturating_sub(1);
         self.traffic.documents = 0;
@@ -286,7 +284,7 @@ impl Browser {
         }
     }
 
-    /// Why an address could not be reached, in the words of who tried.
+    /// Why a URL could not be reached, from the proxy's own error if it has one.
     fn connect_error(&self, url: &Url, text: &str) -> SessionError {
         page_reader::navigation_error(
             url,
@@ -296,7 +294,7 @@ impl Browser {
     }
 }
 
-/// Has the page gone elsewhere before it could answer?
+/// Whether the page navigated away before it could answer.
 fn has_navigated(error: &SessionError) -> bool {
     matches!(error, SessionError::Script { reason, .. } if reason.contains("navigated") || reason.contains("context"))
 }

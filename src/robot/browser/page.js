@@ -1,5 +1,5 @@
-// What pieme does on a page, in a world of its own: the page's scripts cannot see or change these functions. A page can put
-// elements in the way of a document's or a form's properties by naming them so; hence everything goes by the prototypes.
+// The functions that pieme runs on a page, in an isolated world: the page's scripts cannot see or change them. An
+// element named like a property of a document or form hides that property, so every access goes through the prototypes.
 (order) => {
   const getter = (type, name) => (it) => Object.getOwnPropertyDescriptor(type.prototype, name).get.call(it);
   const root = () => getter(Document, 'documentElement')(document);
@@ -7,16 +7,16 @@
   const missing = (place) => ({ missing: place.tag });
   const say = (element, ...kinds) =>
     kinds.forEach((kind) => EventTarget.prototype.dispatchEvent.call(element, new Event(kind, { bubbles: true })));
-  // One window is all there is.
+  // Everything opens in the one window.
   const stay = (element) => Element.prototype.setAttribute.call(element, 'target', '_self');
 
   const steps = {
-    // The page as it stands, without what nobody sees.
+    // The current DOM without noscript and template elements.
     read() {
       const url = window.location.href;
       const type = getter(Document, 'contentType')(document);
       if (!type.includes('html')) return { url, type };
-      // No element is shorter than <b>: a page of a million is not copied to find out that it is too large.
+      // No element is shorter than <b>, so that a page of a million elements is not copied to find it too large.
       const count = getter(HTMLCollection, 'length')(Document.prototype.getElementsByTagName.call(document, '*'));
       if (count * 3 > order.most) return { url, type, large: true };
       const inert = getter(Document, 'implementation')(document).createHTMLDocument('');
@@ -62,14 +62,18 @@
       if (Element.prototype.matches.call(element, 'a[target], form[target]')) stay(element);
       Element.prototype.scrollIntoView.call(element, { block: 'center' });
       if (element instanceof HTMLElement) HTMLElement.prototype.click.call(element);
-      else EventTarget.prototype.dispatchEvent.call(element, new MouseEvent('click', { bubbles: true, cancelable: true }));
+      else {
+        const click = new MouseEvent('click', { bubbles: true, cancelable: true });
+        EventTarget.prototype.dispatchEvent.call(element, click);
+      }
       return {};
     },
 
-    // To the end of the page, and of whatever scrolls within it.
+    // To the end of the page, and of every scrolling element in it.
     scroll() {
       for (const element of Element.prototype.querySelectorAll.call(root(), '*')) {
-        if (element.scrollHeight > element.clientHeight + 50 && /auto|scroll/.test(getComputedStyle(element).overflowY)) {
+        const overflows = element.scrollHeight > element.clientHeight + 50;
+        if (overflows && /auto|scroll/.test(getComputedStyle(element).overflowY)) {
           element.scrollTop = element.scrollHeight;
         }
       }

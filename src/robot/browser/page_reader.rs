@@ -1,4 +1,4 @@
-//! What the browser shows becomes a page like any other: address, status and headers of its document, bytes of its DOM.
+//! Reads the browser's page as a [`Page`]: URL, status and headers of its document, and its DOM as HTML.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,18 +14,17 @@ use crate::robot::manners::CONNECT_TIMEOUT;
 use crate::robot::redirect::MAX_HOPS;
 use crate::robot::session::display_url;
 
-/// What is done on a page; runs in a world of its own, out of reach of the page's scripts.
+/// Our functions on the page; they run in an isolated world, out of reach of the page's scripts.
 const SCRIPT: &str = include_str!("page.js");
-/// A page that goes elsewhere while it is being read is read where it comes to rest, so many times.
+/// How often a page that navigates while it is read is read again.
 const TRIES: u32 = 3;
 
-/// In JSON a byte of a page is six at worst.
+/// The size limit of a message: in JSON, a byte of a page becomes at most six (`\u0000`).
 pub fn largest_message(max_page_bytes: u64) -> u64 {
     max_page_bytes.saturating_mul(6).saturating_add(1 << 20)
 }
 
 impl Browser {
-    /// The page as it stands.
     pub(super) async fn read(&mut self) -> Result<Page, SessionError> {
         let most = self.max_page_bytes;
         let mut tries = 0;
@@ -52,7 +51,7 @@ impl Browser {
         if page.body.len() as u64 > most { Err(too_large) } else { Ok(page) }
     }
 
-    /// A document that is no HTML, JSON most often, as it came.
+    /// The raw body of a document that is not HTML, usually JSON.
     async fn read_raw(&mut self, document: &Document, url: Url) -> Result<Page, SessionError> {
         let answer = self.call("Network.getResponseBody", json!({ "requestId": document.id })).await?;
         let text = answer["body"].as_str().unwrap_or_default();
@@ -64,7 +63,7 @@ impl Browser {
         Ok(Page { meta: page_meta(document, url), body })
     }
 
-    /// Runs our script on the page.
+    /// Runs a function of `page.js` on the page.
     pub(super) async fn evaluate(&mut self, order: Value) -> Result<Value, SessionError> {
         let world = json!({ "frameId": self.traffic.main_frame, "worldName": "pieme" });
         let context = self.call("Page.createIsolatedWorld", world).await?["executionContextId"].clone();
@@ -80,7 +79,7 @@ impl Browser {
         }
     }
 
-    /// A document that brought nothing to show: a status is a page all the same.
+    /// A document without content: its status alone is a page.
     pub(super) fn page_without_content(&mut self, url: &Url, text: &str) -> Result<Page, SessionError> {
         if let Some(trouble) = self.traffic.take_error_if(|it| !matches!(it, SessionError::Connection { .. })) {
             return Err(trouble);
@@ -91,7 +90,7 @@ impl Browser {
                 self.read_at = Some(page.meta.fetched_at);
                 Ok(page)
             }
-            // It began to come, and was not to be shown.
+            // The response began, but the browser cannot show it.
             Some(document) if document.status == 200 && text.ends_with("ERR_ABORTED") => {
                 Err(SessionError::Download(display_url(&document.url)))
             }
@@ -103,7 +102,7 @@ impl Browser {
 
 fn as_html(document: &Document, url: Url, html: &str) -> Page {
     let mut meta = page_meta(document, url);
-    // Whatever the document was written in, its DOM is handed out in UTF-8.
+    // The DOM is returned in UTF-8, whatever the document's charset is.
     meta.headers.retain(|(name, _)| name != "content-type");
     meta.headers.push(("content-type".to_owned(), "text/html; charset=utf-8".to_owned()));
     Page { meta, body: html.as_bytes().to_vec() }
@@ -118,7 +117,7 @@ fn page_meta(document: &Document, mut url: Url) -> PageMeta {
     PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }
 }
 
-/// Chromium's word for why there is no page, as the other engine would say it. `missed`: what the proxy knows about it.
+/// Converts Chromium's network error to the error that the http engine would report. `missed` is the proxy's error.
 pub fn navigation_error(url: &Url, text: &str, missed: Option<ConnectError>) -> SessionError {
     let url = display_url(url);
     let reason = text.trim_start_matches("net::").to_owned();

@@ -1,6 +1,6 @@
-//! The DevTools protocol over Chromium's two pipes: JSON messages, each ended by a zero byte.
+//! The DevTools protocol over Chromium's two pipes: JSON messages, each terminated by a zero byte.
 //!
-//! A small piece of our own: of the crates for it, chromiumoxide 0.9 and headless_chrome speak over a port on loopback only.
+//! Written here because the crates for it, chromiumoxide 0.9 and headless_chrome, only support a port on loopback.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 
-/// Messages that wait to be read; a page that makes more noise than that waits itself.
+/// Capacity of the queue of received messages; when it is full, Chromium has to wait.
 const MAX_QUEUED_MESSAGES: usize = 1_000;
 
-/// What Chromium says: an answer, or an event.
+/// A message from Chromium: an answer or an event.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct DevToolsMessage {
@@ -30,7 +30,7 @@ pub struct DevToolsError {
     pub message: String,
 }
 
-/// Something to be done, by the browser or by one of its pages.
+/// A command for the browser, or for one of its pages.
 #[derive(Debug)]
 pub struct DevToolsCommand {
     pub session: Option<String>,
@@ -45,14 +45,14 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// A message of more than `most` bytes ends the conversation.
+    /// A message of more than `most` bytes closes the pipe.
     pub fn new(to: ChildStdin, from: ChildStdout, most: u64) -> Pipe {
         let (heard, inbox) = mpsc::channel(MAX_QUEUED_MESSAGES);
         tokio::spawn(read_messages(from, most, heard));
         Pipe { to, inbox, last: 0 }
     }
 
-    /// Sends an order; answers the number that its answer will carry, or nothing when nobody is there.
+    /// Sends a command; returns the id of its answer, or `None` if Chromium is gone.
     pub async fn send(&mut self, order: DevToolsCommand) -> Option<u64> {
         self.last += 1;
         let mut message = json!({ "id": self.last, "method": order.method, "params": order.params });
@@ -65,7 +65,7 @@ impl Pipe {
         Some(self.last)
     }
 
-    /// The next message; none: Chromium is gone.
+    /// The next message; `None` if Chromium is gone.
     pub async fn next(&mut self) -> Option<DevToolsMessage> {
         self.inbox.recv().await
     }

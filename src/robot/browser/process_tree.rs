@@ -1,10 +1,10 @@
-//! The processes that came from one, read off /proc.
+//! The descendants of a process, from /proc.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// A process and all that came from it, parents first; and who has gone its own way, but speaks of the profile.
+/// A process and its descendants, parents first; also orphans whose command line contains the profile's path.
 pub fn process_and_descendants(root: u32, profile: &Path) -> Vec<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -35,7 +35,7 @@ pub fn is_alive(pid: i32) -> bool {
 
 fn state_and_parent(pid: i32) -> Option<(String, i32)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in brackets may hold anything, brackets too.
+    // The program's name in brackets may itself contain brackets.
     let mut fields = stat.get(stat.rfind(')')? + 2..)?.split(' ');
     Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
 }

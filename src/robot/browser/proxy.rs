@@ -1,5 +1,5 @@
-//! The only way out for the browser: a proxy on loopback that asks the guard about every host, then resolves, checks and connects
-//! in one step. It lets in nobody but the browser, which is told its password.
+//! The egress proxy of the browser, on loopback: its connector resolves, checks and connects in one step, under the
+//! guard. It requires a password that only the browser is given.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,7 +24,7 @@ use crate::robot::manners::CONNECT_TIMEOUT;
 
 pub const USER: &str = "pieme";
 
-/// Hosts whose failures are remembered: a page may try without end.
+/// How many hosts' failures are remembered: a page may try hosts without end.
 const MAX_RECORDED_FAILURES: usize = 1_000;
 
 type ProxyBody = Either<Incoming, Empty<Bytes>>;
@@ -38,12 +38,12 @@ pub struct EgressProxy {
 
 struct ProxyHandler {
     connector: Arc<dyn Connector>,
-    /// The `Proxy-Authorization` that is let in.
+    /// The accepted `Proxy-Authorization` header.
     expected_auth: String,
     failures: Arc<Mutex<HashMap<String, ConnectError>>>,
 }
 
-/// Ends the connection without an answer: a browser must not take our words for the site's.
+/// Closes the connection without a response: the browser would take one of ours for the site's.
 #[derive(Debug, thiserror::Error)]
 #[error("no connection")]
 struct DropConnection;
@@ -60,7 +60,7 @@ impl EgressProxy {
         Ok(EgressProxy { address, password, failures: missed, server_task: serving })
     }
 
-    /// Why the last try to reach this host failed.
+    /// Why the last connection to this host failed.
     pub fn failure_for(&self, host: &str) -> Option<ConnectError> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
     }
@@ -83,7 +83,7 @@ async fn accept(listener: TcpListener, gate: Arc<ProxyHandler>) {
             let serving = hyper::server::conn::http1::Builder::new()
                 .preserve_header_case(true)
                 .serve_connection(TokioIo::new(stream), answers);
-            // How a connection ends is the browser's business: it reports what it means for its page.
+            // Errors are ignored: the browser reports what they mean for its page.
             let _ = serving.with_upgrades().await;
         });
     }
@@ -101,7 +101,7 @@ impl ProxyHandler {
         if request.method() == Method::CONNECT { Ok(self.tunnel(request).await) } else { self.relay(request).await }
     }
 
-    /// Bytes both ways, as https and web sockets want it.
+    /// CONNECT, for https and WebSockets: copies bytes in both directions.
     async fn tunnel(&self, request: Request<Incoming>) -> Response<ProxyBody> {
         let Some(mut there) = self.connect(request.uri(), 443).await else { return empty(StatusCode::BAD_GATEWAY) };
         tokio::spawn(async move {
@@ -112,7 +112,7 @@ impl ProxyHandler {
         empty(StatusCode::OK)
     }
 
-    /// One request over a connection of its own: none is ever used for two hosts.
+    /// Plain http: one request over a connection of its own, so that none is ever used for two hosts.
     async fn relay(&self, mut request: Request<Incoming>) -> Result<Response<ProxyBody>, DropConnection> {
         if request.uri().scheme_str() != Some("http") {
             return Err(DropConnection);

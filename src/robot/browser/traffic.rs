@@ -1,5 +1,4 @@
-//! What goes over the wire while a page is shown: what is still under way, and what has become of the document. Pure: takes
-//! Chromium's events, says what is to be waited for.
+//! Tracks the requests and the document of a page from Chromium's events, and decides when the page has settled. Pure.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,15 +15,15 @@ use crate::robot::manners::FIRST_BYTE_TIMEOUT;
 use crate::robot::redact::Redactor;
 use crate::robot::session::{LogLine, PageRequest, Session, display_url};
 
-/// A page is quiet when it has asked for nothing for so long.
+/// A page is idle after this long without a request.
 const NETWORK_IDLE: Duration = Duration::from_millis(500);
-/// A page that is never quiet is read as it is, so long after its document came.
+/// A page that is never idle is read as it is, this long after its document arrived.
 const MAX_SETTLE_TIME: Duration = Duration::from_secs(10);
-/// A page that says it goes elsewhere has asked for the document there by then, or does not go.
+/// A page that announced a navigation has requested the new document by then, or will not.
 const NAVIGATION_GRACE: Duration = Duration::from_secs(2);
-/// Lines that one step leaves in the trace.
+/// The most trace lines of one step.
 const MAX_LOG_LINES: usize = 50;
-/// Requests that are under way at once; a page that makes more is not quiet anyway.
+/// The most requests in flight that are tracked; a page with more is not idle anyway.
 const MAX_IN_FLIGHT: usize = 10_000;
 
 pub struct Traffic {
@@ -33,23 +32,23 @@ pub struct Traffic {
     /// Passwords by who asks for them: `Proxy http://…`, `Server https://…`.
     pub passwords: HashMap<String, (String, String)>,
     max_page_bytes: u64,
-    /// The page's frame that the robot looks at.
+    /// The frame of the page itself.
     pub main_frame: String,
-    /// The request that was ordered, until it goes out.
+    /// The walk's request, until Chromium sends it.
     pub(super) pending_request: Option<PageRequest>,
-    /// The one that the document comes from, as far as it was redirected.
+    /// The request of the document, after the redirects so far.
     pub(super) document_request: Option<PageRequest>,
-    /// The cookies from before it, to know who would be sent some.
+    /// The cookies before the request, to know which URLs would be sent some.
     pub(super) jar: CookieJar,
-    /// Documents asked for since then, and how many of them there may be.
+    /// Documents requested since then, and how many there may be.
     pub documents: u32,
     pub(super) max_documents: u32,
     pub(super) max_requests: u32,
     document: Option<Document>,
     loaded: bool,
-    /// When the page said that it is about to go elsewhere, until it does.
+    /// When the page announced a navigation that has not begun yet.
     navigating_since: Option<Instant>,
-    /// Requests under way, with their addresses.
+    /// URLs of the requests in flight, by id.
     in_flight: HashMap<String, String>,
     pub(super) tried_passwords: HashSet<String>,
     began: Instant,
@@ -58,7 +57,7 @@ pub struct Traffic {
     pub log: Vec<LogLine>,
 }
 
-/// The document that the page is made of.
+/// The page's main document.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub id: String,
@@ -68,23 +67,23 @@ pub struct Document {
     pub headers: Vec<(String, String)>,
     bytes: u64,
     requested_at: Instant,
-    /// When all of it had come.
+    /// When it was received completely.
     finished_at: Option<Instant>,
 }
 
-/// What is to be waited for.
+/// Whether the page can be read, or what to wait for.
 #[derive(Debug)]
 pub enum SettleState {
-    /// Nothing: the page can be read.
+    /// The page can be read.
     Settled,
     Until(Instant),
-    /// Nothing has come for a while: does the page still answer?
+    /// Nothing was received for a while: test whether the page still answers.
     Probe,
     Failed(SessionError),
 }
 
 impl Document {
-    /// From the request to the end of the answer, or to now.
+    /// From the request to the end of the response, or until now.
     pub fn elapsed(&self) -> Duration {
         self.finished_at.unwrap_or_else(Instant::now).saturating_duration_since(self.requested_at)
     }
@@ -117,12 +116,12 @@ impl Traffic {
         }
     }
 
-    /// Something new begins: a request of ours, or a touch of the page.
+    /// Begins a step: a request of the walk, or an action on the page.
     pub fn begin(&mut self, request: Option<PageRequest>, session: &Session) {
         self.pending_request = request;
         self.jar = session.jar.clone();
         self.documents = 0;
-        // The one that is about to be made has been counted already.
+        // The request that is about to be made has been counted already.
         self.max_documents = self.max_requests.saturating_sub(session.requests) + 1;
         self.error = None;
         self.navigating_since = None;
@@ -130,12 +129,11 @@ impl Traffic {
         (self.began, self.last_activity) = (Instant::now(), Instant::now());
     }
 
-    /// The document of the page; none before the first.
     pub fn document(&self) -> Option<&Document> {
         self.document.as_ref()
     }
 
-    /// What has gone wrong, if it is of this kind.
+    /// Takes the pending error if it is of this kind.
     pub fn take_error_if(&mut self, is: impl Fn(&SessionError) -> bool) -> Option<SessionError> {
         self.error.take_if(|trouble| is(trouble))
     }
@@ -144,14 +142,13 @@ impl Traffic {
         self.document.as_ref().map_or_else(|| "about:blank".to_owned(), |document| display_url(&document.url))
     }
 
-    /// Says what happened; a page that makes things happen without end is not told to its end.
+    /// Adds a line to the trace, up to [`MAX_LOG_LINES`] in one step.
     pub fn note(&mut self, line: impl Into<String>) {
         if self.log.len() < MAX_LOG_LINES {
             self.log.push(LogLine::now(line));
         }
     }
 
-    /// May the page be read by now?
     pub fn settle_state(&mut self, now: Instant) -> SettleState {
         if let Some(trouble) = self.error.take() {
             return SettleState::Failed(trouble);
@@ -169,7 +166,7 @@ impl Traffic {
                 }),
                 0 => SettleState::Until(head),
                 _ if now < more => SettleState::Until(more),
-                // The site is slow, or a script keeps the page from reading on.
+                // The site is slow, or a script blocks the page.
                 _ => {
                     self.last_activity = now;
                     SettleState::Probe
@@ -180,7 +177,7 @@ impl Traffic {
         if now >= most {
             let with = self.in_flight.values().next().map(|url| format!(" with {url}")).unwrap_or_default();
             self.note(format!(
-                "{} is still busy after {} s{with}; read as it is",
+                "{} is still busy after {} s{with}; reading it as it is",
                 self.url(),
                 MAX_SETTLE_TIME.as_secs()
             ));
@@ -196,18 +193,18 @@ impl Traffic {
         }
     }
 
-    /// What happened in a frame or a worker: only that something is over, since its beginning may have been told to the page.
+    /// Events of a frame or a worker. Only ends of requests matter: their beginning may have been an event of the page.
     pub fn on_subframe_event(&mut self, method: &str, params: &Value) {
         if matches!(method, "Network.loadingFinished" | "Network.loadingFailed") {
             self.on_request_closed(params["requestId"].as_str().unwrap_or_default());
         }
     }
 
-    /// What happened, of the page that the robot looks at.
+    /// Events of the page itself.
     pub fn on_page_event(&mut self, method: &str, params: &Value) {
         let id = params["requestId"].as_str().unwrap_or_default();
         let is_document = self.document.as_ref().is_some_and(|document| document.id == id);
-        // What is still said of a document from before the last order is of no interest.
+        // Late events of a document from before this step are ignored.
         let is_new = self.document.as_ref().is_some_and(|document| document.requested_at >= self.began);
         match method {
             "Network.requestWillBeSent" => self.on_request_sent(id, params),
@@ -241,7 +238,7 @@ impl Traffic {
         }
     }
 
-    /// The document turns out to be a file. One that was given up may be told of late.
+    /// The document is a download. The event of one from before this step may come late.
     fn on_download(&mut self, url: &str) {
         let Some(document) = self.document.as_ref().filter(|document| document.requested_at >= self.began) else {
             return;

@@ -1,4 +1,4 @@
-//! Mistakes in a script, found when the folder is dropped and not at three in the morning.
+//! Validates a script when the task folder is read, so that mistakes do not wait for the next run.
 
 mod texts;
 mod steps;
@@ -13,14 +13,14 @@ use crate::model::{Script, ScriptStep, Task};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptProblem {
-    /// Where in the file: `["step", "2", "for_each", "steps", "0", "get"]`. Empty when it is about the script as a whole.
+    /// The path in the file: `["step", "2", "for_each", "steps", "0", "get"]`. Empty for the script as a whole.
     pub path: Vec<String>,
     pub message: String,
     pub hint: Option<String>,
 }
 
 impl ScriptProblem {
-    /// The step of the script, counted from 1; 0 when it is about the script as a whole.
+    /// The step's number, from 1; 0 for the script as a whole.
     pub fn step(&self) -> usize {
         self.path.get(1).and_then(|index| index.parse::<usize>().ok()).map_or(0, |index| index + 1)
     }
@@ -40,7 +40,7 @@ pub fn check(task: &Task, script: &Script) -> Vec<ScriptProblem> {
         match &task.url {
             Some(url) => check.check_reachable(url),
             None => {
-                check.report("the task has no address", Some("write `url = \"https://…\"` in task.toml".to_owned()));
+                check.report("the task has no `url`", Some("write `url = \"https://…\"` in task.toml".to_owned()));
             }
         }
     }
@@ -54,14 +54,14 @@ struct ScriptChecker<'a> {
     path: Vec<String>,
     /// Variables that an earlier step sets.
     known_variables: BTreeSet<String>,
-    /// Of items of files: `${town.zip}` is known only to the file.
+    /// Prefixes of variables from item files: which `${town.…}` exist is known only from the file.
     known_prefixes: BTreeSet<String>,
-    /// Has a step brought a page by now?
+    /// Whether an earlier step fetches a page.
     has_page: bool,
     problems: Vec<ScriptProblem>,
 }
 
-/// Steps inside steps inside steps: more than anybody writes, and little enough to walk.
+/// The deepest nesting of steps: more than anybody writes, and bounded for the recursion.
 const MAX_DEPTH: usize = 8;
 
 impl ScriptChecker<'_> {
@@ -76,7 +76,7 @@ impl ScriptChecker<'_> {
         self.path.pop();
     }
 
-    /// What must be there before this step can do anything.
+    /// Checks that a page and a browser are there if the step needs them.
     fn check_preconditions(&mut self, step: &ScriptStep) {
         let brings_a_page = match step {
             ScriptStep::Get(_) | ScriptStep::Post(_) => true,
@@ -95,12 +95,12 @@ impl ScriptChecker<'_> {
         if !self.has_page && !brings_a_page && !needs_none {
             let message = format!("`{}` needs a page, and no step before it gets one", step.verb());
             self.report(message, Some("begin with a step `get = \"https://…\"`".to_owned()));
-            self.has_page = true; // said once
+            self.has_page = true; // reported once
         }
         let wants_browser = matches!(step, ScriptStep::Click(_) | ScriptStep::Scroll(_) | ScriptStep::WaitFor(_))
             || matches!(step, ScriptStep::Paginate(paginate) if paginate.scroll);
         if wants_browser && self.task.fetch.engine != Engine::Browser {
-            let message = format!("`{}` needs a browser", step.verb());
+            let message = format!("`{}` needs the browser engine", step.verb());
             self.report(message, Some("write `engine = \"browser\"` under [fetch] in task.toml".to_owned()));
         }
     }

@@ -1,4 +1,4 @@
-//! What each kind of step must say to make sense.
+//! Checks the keys of each kind of step.
 
 use reqwest::header::{HeaderName, HeaderValue};
 use url::Url;
@@ -8,7 +8,7 @@ use super::{MAX_DEPTH, ScriptChecker};
 use crate::model::ScriptStep;
 use crate::model::script::{Condition, ForEachStep, LinkSelector, LoginStep, MatchStep, PaginateStep, RequestStep};
 
-/// Headers that belong to the connection and not to the script.
+/// Headers that belong to the connection; a script cannot set them.
 const RESERVED_HEADERS: &[&str] = &["host", "content-length", "transfer-encoding", "connection", "upgrade", "te"];
 
 impl ScriptChecker<'_> {
@@ -94,16 +94,16 @@ impl ScriptChecker<'_> {
 
     fn check_address(&mut self, text: &str, had_a_page: bool) {
         if text.contains("${") {
-            return; // what the variable holds is known only in the run
+            return; // the variable's value is known only in a run
         }
         match Url::parse(text) {
             Ok(url) => self.check_reachable(&url),
             Err(url::ParseError::RelativeUrlWithoutBase) if had_a_page || self.task.url.is_some() => {}
             Err(url::ParseError::RelativeUrlWithoutBase) => {
                 let hint = "write it with https:// in front, or give the task a `url` in task.toml".to_owned();
-                self.report(format!("“{text}” is relative, and there is nothing it could be relative to"), Some(hint));
+                self.report(format!("“{text}” is a relative URL, and the task has no `url`"), Some(hint));
             }
-            Err(error) => self.report(format!("“{text}” is not an address: {error}"), None),
+            Err(error) => self.report(format!("“{text}” is not a URL: {error}"), None),
         }
     }
 
@@ -113,10 +113,10 @@ impl ScriptChecker<'_> {
         self.check_texts(&login.url);
         if !login.password.contains("${secret:") {
             let hint = "write `password = \"${secret:NAME}\"` and put it into secrets/NAME (mode 0600)".to_owned();
-            self.report("the password stands in the script, where everybody can read it", Some(hint));
+            self.report("the password is written in the script, where everybody can read it", Some(hint));
         }
         if login.basic && (login.form.is_some() || login.totp.is_some()) {
-            self.report("HTTP basic authentication has no form and no code", None);
+            self.report("`basic = true` takes no `form` and no `totp`", None);
         }
         if let Some(sign) = &login.logged_out_if {
             self.check_condition("login.logged_out_if", sign);
@@ -147,7 +147,7 @@ impl ScriptChecker<'_> {
             self.report("`max_pages = 0` reads no page at all", None);
         }
         if paginate.step == Some(0) {
-            self.report("`step = 0` asks for the same page for ever", None);
+            self.report("`step = 0` requests the same page for ever", None);
         }
         let ways = [
             paginate.next.is_some(),
@@ -156,7 +156,7 @@ impl ScriptChecker<'_> {
             paginate.scroll,
         ];
         if ways.iter().filter(|&&is_said| is_said).count() > 1 {
-            self.report("`paginate` goes on by `next`, `param`, `url` or `scroll`; say one of them", None);
+            self.report("`paginate` takes only one of `next`, `param`, `url` and `scroll`", None);
         }
         let Some(url) = &paginate.url else { return };
         let wanted = if paginate.cursor.is_some() { "cursor" } else { "page" };
@@ -175,13 +175,13 @@ impl ScriptChecker<'_> {
         let said = [each.list.is_some(), each.file.is_some(), each.variable.is_some()];
         if said.iter().filter(|&&is_said| is_said).count() != 1 {
             let hint = "for example `in = [\"Halifax\", \"Truro\"]` or `file = \"towns.csv\"`".to_owned();
-            self.report("`for_each` goes through `in`, `file` or `variable`; say one of them", Some(hint));
+            self.report("`for_each` takes exactly one of `in`, `file` and `variable`", Some(hint));
         }
         if let Some(file) = &each.file
             && !is_items_file(file)
         {
             let hint = "put a .csv, .jsonl or .txt file into the task's folder and write its name alone".to_owned();
-            self.report(format!("“{file}” cannot be read from here"), Some(hint));
+            self.report(format!("`for_each` cannot read “{file}”"), Some(hint));
         }
         self.check_texts(each.list.iter().flatten());
         each.variable.iter().for_each(|name| self.require_variable(name));
@@ -202,9 +202,9 @@ impl ScriptChecker<'_> {
     }
 
     fn check_nested_steps(&mut self, key: &str, steps: &[ScriptStep]) {
-        // A level is three parts of the path: key, number, verb.
+        // A level adds three parts to the path: key, number, verb.
         if self.path.len() / 3 >= MAX_DEPTH {
-            return self.report("steps inside steps, too deep to follow", None);
+            return self.report(format!("steps are nested more than {MAX_DEPTH} levels deep"), None);
         }
         self.check_steps(key, steps);
     }
@@ -212,14 +212,14 @@ impl ScriptChecker<'_> {
     fn check_match(&mut self, it: &MatchStep) {
         let places = [it.css.is_some(), it.json.is_some(), it.header.is_some(), it.variable.is_some(), it.url];
         if places.iter().filter(|&&is_said| is_said).count() > 1 {
-            self.report("`match` looks in one place: `css`, `json`, `header`, `variable` or `url`", None);
+            self.report("`match` takes only one of `css`, `json`, `header`, `variable` and `url`", None);
         }
         if places.iter().all(|&is_said| !is_said) && it.regex.is_none() {
             let hint = "give it a `css`, a `regex`, a `json` path or a `header`".to_owned();
             self.report("`match` does not say what to look for", Some(hint));
         }
         if it.attribute.is_some() && it.css.is_none() {
-            self.report("`attribute` is one of an element: say which by `css`", None);
+            self.report("`attribute` needs a `css` selector for the element", None);
         }
         if !self.has_page && it.variable.is_none() {
             self.report("`match` needs a page, and no step before it gets one", None);
@@ -230,7 +230,7 @@ impl ScriptChecker<'_> {
         let groups = it.regex.as_ref().map(|pattern| self.check_regex(pattern)).unwrap_or_default();
         if it.into.is_none() && groups.is_empty() && it.regex.is_some() | it.css.is_some() | it.json.is_some() {
             let hint = "give it `into = \"NAME\"`, or name a group of the expression: `(?<name>…)`".to_owned();
-            self.report("`match` does not say where what it finds goes", Some(hint));
+            self.report("`match` does not say which variable it sets", Some(hint));
         }
         groups.iter().chain(&it.into).for_each(|name| self.define_variable(name));
     }
@@ -240,10 +240,10 @@ impl ScriptChecker<'_> {
         let said = condition.status.is_some() || of_page.contains(&true) || condition.variable.is_some();
         if !said && condition.matches.is_none() {
             let hint = "give it a `status`, `url`, `text` or `css`".to_owned();
-            self.report(format!("`{what}` does not say what"), Some(hint));
+            self.report(format!("`{what}` has no condition"), Some(hint));
         }
         if condition.equals.is_some() && condition.variable.is_none() {
-            self.report("`equals` is about a variable: say which by `variable`", None);
+            self.report("`equals` needs a `variable` to compare", None);
         }
         condition.variable.iter().for_each(|name| self.require_variable(name));
         condition.css.iter().for_each(|css| self.check_css(css));
@@ -255,7 +255,7 @@ impl ScriptChecker<'_> {
 
     fn reject_cause(&mut self, what: &str, condition: &Condition) {
         if condition.cause.is_some() {
-            self.report(format!("`cause` belongs to `expect`; `{what}` ends nothing"), None);
+            self.report(format!("`cause` belongs to `expect`; `{what}` does not end the run"), None);
         }
     }
 }

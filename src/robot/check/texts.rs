@@ -1,4 +1,4 @@
-//! The texts of a script: variables, selectors, regular expressions.
+//! Checks the texts of a script: variables, selectors, regular expressions.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ impl ScriptChecker<'_> {
         texts.into_iter().for_each(|text| self.check_text(text));
     }
 
-    /// Are the variables of this text written well, and set by an earlier step?
+    /// Checks the syntax of variables, and that an earlier step sets them.
     pub(super) fn check_text(&mut self, text: &str) {
         let parts = match variables::parse(text) {
             Ok(parts) => parts,
@@ -54,7 +54,7 @@ impl ScriptChecker<'_> {
         }
     }
 
-    /// The names of the expression's groups.
+    /// Checks a regular expression and returns the names of its groups.
     pub(super) fn check_regex(&mut self, pattern: &str) -> Vec<String> {
         match compile_regex(pattern) {
             Ok(regex) => regex.capture_names().flatten().map(str::to_owned).collect(),

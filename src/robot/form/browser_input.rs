@@ -1,4 +1,5 @@
-//! A form as a person fills it in a browser: which element gets what, and which is pressed. Pure.
+//! The input that fills a form in the browser engine: which element gets which value, and which button is pressed.
+//! Pure.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +8,20 @@ use serde::Serialize;
 use super::{FieldKind, Form, FormError, FormField, SubmitButton};
 use crate::page::{NodeId, Tree};
 
-/// An element of a page that a browser shows: the so-many-th of its tag. What a browser hands out and what we read of it agree
-/// on that, however odd the page is nested.
+/// An element of the browser's page, as the n-th element of its tag. The browser's DOM and our parsed copy agree on
+/// that, however the page is nested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ElementPosition {
     tag: String,
     nth: usize,
 }
 
-/// What is typed, and what sends it.
+/// The values of a form, and the button that sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BrowserInput {
     form: ElementPosition,
     fields: Vec<FieldInput>,
-    /// None: the form is sent as by Enter.
+    /// `None`: the form is sent as by the Enter key.
     button: Option<ElementPosition>,
 }
 
@@ -48,7 +49,7 @@ impl ElementPosition {
 }
 
 impl Form {
-    /// What changes when `values` are typed in, and nothing else: a page's scripts may watch every field.
+    /// Only the fields that `values` change: a page's scripts may watch every field.
     pub fn browser_input(
         &self,
         tree: &Tree,

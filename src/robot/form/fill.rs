@@ -1,4 +1,4 @@
-//! A form with values typed in becomes a request, field by field in the page's order.
+//! Fills a form and encodes it as a request, field by field in the page's order.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::robot::post_back::PostBack;
 pub struct FilledForm {
     pub post: bool,
     pub url: Url,
-    /// Of a POST; a GET has it all in its URL.
+    /// For POST; a GET has all fields in its URL.
     pub body: Option<Vec<u8>>,
     pub content_type: String,
 }
@@ -45,7 +45,7 @@ pub enum FormError {
     NoChoice { field: String, wanted: String, there: String },
     #[error("has no button “{wanted}”; it has: {there}")]
     NoButton { wanted: String, there: String },
-    #[error("sends to “{0}”, which is not an address")]
+    #[error("sends to “{0}”, which is not a URL")]
     Action(String),
 }
 
@@ -66,7 +66,7 @@ impl Form {
         self.encode_request(page, encoding, &entries(&fields, button), button)
     }
 
-    /// The form as a script's post-back sends it.
+    /// The form as a POST-back sends it.
     pub fn post_back(
         &self,
         page: &Url,
@@ -135,7 +135,7 @@ impl Form {
         Ok(())
     }
 
-    /// The field a person means: by its name, its id, what stands beside it, or what it is for.
+    /// The name of the field that a person means by its name, id, label or purpose.
     fn field_name(&self, wanted: &str) -> Option<String> {
         let low = wanted.trim().to_lowercase();
         let by = |fits: &dyn Fn(&FormField) -> bool| {
@@ -175,14 +175,13 @@ impl Form {
         found.map(Some).ok_or_else(|| FormError::NoButton { wanted: wanted.to_owned(), there: there() })
     }
 
-    /// Is this one of the form's own buttons?
     pub fn has_button(&self, node: NodeId) -> bool {
         self.buttons.iter().any(|button| button.node == node)
     }
 
     fn action_url(&self, page: &Url, button: Option<&Button>) -> Result<Url, FormError> {
         let action = button.and_then(|it| it.action.as_deref()).or(self.action.as_deref()).unwrap_or_default().trim();
-        // An empty action is the page itself, whatever its base is.
+        // An empty action is the page's own URL, whatever its `<base>` is.
         let base =
             if action.is_empty() { None } else { self.base.as_deref().and_then(|base| page.join(base.trim()).ok()) };
         let mut url = base.as_ref().unwrap_or(page).join(action).map_err(|_| FormError::Action(action.to_owned()))?;
@@ -190,7 +189,7 @@ impl Form {
         Ok(url)
     }
 
-    /// What the form asks for, or what the page is written in; browsers never send UTF-16.
+    /// `accept-charset`, or the page's own encoding; browsers never send UTF-16.
     fn encoding(&self, page: &'static Encoding) -> &'static Encoding {
         let labels = self.accept_charset.as_deref().unwrap_or_default().split([' ', ',']);
         let asked = labels.filter_map(|label| Encoding::for_label(label.trim().as_bytes())).next();
@@ -198,10 +197,9 @@ impl Form {
     }
 }
 
-/// Name and value.
 type NameValue = (String, String);
 
-/// What a browser sends, in the order of the page.
+/// The fields that a browser sends, in the order of the page.
 fn entries(fields: &[FormField], button: Option<&Button>) -> Vec<NameValue> {
     let mut entries = Vec::new();
     let mut pressed = button;
@@ -215,7 +213,7 @@ fn entries(fields: &[FormField], button: Option<&Button>) -> Vec<NameValue> {
                 let chosen = field.options.iter().filter(|it| it.selected);
                 entries.extend(chosen.map(|it| (field.name.clone(), it.value.clone())));
             }
-            // No file is ever chosen; a browser sends the empty name.
+            // No file is ever selected; a browser then sends an empty file name.
             FieldKind::File => entries.push((field.name.clone(), String::new())),
             _ => entries.push((field.name.clone(), field.value.clone())),
         }
@@ -245,7 +243,7 @@ fn urlencoded(entries: &[NameValue], encoding: &'static Encoding) -> String {
     out.finish()
 }
 
-/// A part a field. No file is ever chosen: its part has the empty name, as a browser sends it.
+/// One part for each field. No file is ever selected, so its part has an empty file name, as browsers send it.
 fn multipart(entries: &[NameValue], fields: &[FormField], encoding: &'static Encoding) -> (Vec<u8>, String) {
     let boundary = format!("----pieme{}", uuid::Uuid::now_v7().simple());
     let mut body = Vec::new();
@@ -271,7 +269,7 @@ fn with_line_ends(value: &str) -> String {
     value.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// By value, by label, then by label whatever its case.
+/// The index of an option: by value, by label, then by label in any case.
 fn choice<'f>(choices: impl Iterator<Item = (&'f str, &'f str)> + Clone, wanted: &str) -> Option<usize> {
     let low = wanted.trim().to_lowercase();
     let mut all = [choices.clone(), choices.clone(), choices].into_iter();
@@ -282,7 +280,7 @@ fn choice<'f>(choices: impl Iterator<Item = (&'f str, &'f str)> + Clone, wanted:
         .or_else(|| next().position(|(_, label)| label.trim().to_lowercase() == low))
 }
 
-/// The first dozen different words.
+/// The first dozen distinct words, for messages.
 fn listed<'f>(words: impl Iterator<Item = &'f str>) -> String {
     let mut seen: Vec<&str> = Vec::new();
     for word in words.filter(|word| !word.is_empty()) {

@@ -1,9 +1,9 @@
-//! Which form a script means: by name, id or CSS, or by what it is for.
+//! Finds the form that a script names: by name, id or CSS, or by its purpose.
 
 use super::{FieldKind, Form, FormField, FormPurpose, find_all, words};
 use crate::page::{NodeId, Selector, Tree};
 
-/// The form that is wanted: `"login"`, `"search"`, a form's name or id, or a CSS selector for it or for something in it.
+/// `wanted` is `"login"`, `"search"`, a form's name or id, or a CSS selector for the form or an element in it.
 pub fn find(tree: &Tree, wanted: &str) -> Option<Form> {
     let forms = find_all(tree);
     let wanted = wanted.trim();
@@ -21,7 +21,7 @@ pub fn find(tree: &Tree, wanted: &str) -> Option<Form> {
     })
 }
 
-/// The form that an element of the page belongs to; post-backs send the page's first form wherever they stand.
+/// The form that an element belongs to; the page's first form if it is in none, since POST-backs send that one.
 pub fn form_of_element(tree: &Tree, node: NodeId) -> Option<Form> {
     let mut forms = find_all(tree);
     let own = forms.iter().position(|form| form.has_button(node)).or_else(|| {
@@ -32,14 +32,14 @@ pub fn form_of_element(tree: &Tree, node: NodeId) -> Option<Form> {
     (own < forms.len()).then(|| forms.swap_remove(own))
 }
 
-/// The first of the forms with this purpose that has all its fields, or else the first.
+/// The first form with this purpose that has all its fields, or else the first with this purpose.
 fn best_with_purpose(forms: &[Form], purpose: FormPurpose, is_whole: fn(&Form) -> bool) -> Option<&Form> {
     let mut meant = forms.iter().filter(|form| form.purpose() == purpose);
     let first = meant.next()?;
     Some(if is_whole(first) { first } else { meant.find(|form| is_whole(form)).unwrap_or(first) })
 }
 
-/// Is this where the words searched for go?
+/// Whether this field takes the search words.
 pub fn is_query(field: &FormField) -> bool {
     const NAMES: &[&str] = &[
         "q",
@@ -60,7 +60,7 @@ pub fn is_query(field: &FormField) -> bool {
     field.is_text() && (field.kind == FieldKind::Search || NAMES.contains(&field.name.to_lowercase().as_str()))
 }
 
-/// Is this where the user's name goes?
+/// Whether this field takes the user name.
 pub fn is_user(field: &FormField) -> bool {
     const PARTS: &[&str] = &["user", "login", "email", "e-mail", "mail", "account", "name", "log", "id"];
     let name = field.name.to_lowercase();

@@ -1,17 +1,17 @@
-//! The forms of a page, as a browser sees and sends them. Pure.
+//! The forms of a page: finds them, fills them and encodes their requests as a browser does. Pure.
 
 mod browser_input;
+mod fill;
+mod find;
 mod purpose;
 mod words;
-mod find;
-mod fill;
 
 use std::collections::HashMap;
 
 use crate::page::tree::collapse;
 use crate::page::{NodeId, Tree};
 
-pub use self::browser_input::{BrowserInput, ElementPosition};
+pub use browser_input::{BrowserInput, ElementPosition};
 pub use fill::{FilledForm, FormError, SubmitButton};
 pub use find::{find, form_of_element};
 pub use purpose::FormPurpose;
@@ -25,13 +25,13 @@ pub struct Form {
     pub post: bool,
     enctype: String,
     accept_charset: Option<String>,
-    /// The page's `<base href>`, which a relative action is relative to.
+    /// The page's `<base href>`, against which a relative action is resolved.
     base: Option<String>,
-    /// What role and class say, for telling what the form is for.
+    /// Role, class and aria-label, from which the form's purpose is guessed.
     hints: String,
-    /// The beginning of what a person reads in it, in lower case.
+    /// The beginning of its visible text, in lower case.
     text: String,
-    /// Passwords that only a script sends: they have no name.
+    /// How many password fields have no name, so that only a script sends them.
     nameless_passwords: usize,
     pub fields: Vec<FormField>,
     pub buttons: Vec<Button>,
@@ -42,15 +42,14 @@ pub struct FormField {
     node: NodeId,
     pub name: String,
     id: Option<String>,
-    /// What a person reads beside it.
     pub label: String,
-    /// What a browser may fill in by itself: `username`, `new-password`.
+    /// The attribute of that name: `username`, `new-password`.
     autocomplete: String,
     pub kind: FieldKind,
-    /// Several lines: a message.
+    /// A `<textarea>`.
     multiline: bool,
     pub value: String,
-    /// Boxes and radios: is it ticked? All others go always.
+    /// Of checkboxes and radio buttons; all other fields are always sent.
     checked: bool,
     options: Vec<SelectOption>,
 }
@@ -83,7 +82,7 @@ pub struct Button {
     value: String,
     pub text: String,
     action: Option<String>,
-    /// A picture: its name goes out with the place that was clicked.
+    /// `<input type=image>`: its name is sent with the coordinates of the click.
     image: bool,
 }
 
@@ -108,7 +107,7 @@ pub fn find_all(tree: &Tree) -> Vec<Form> {
     forms
 }
 
-/// Where things are, gathered once: a hostile page has a hundred thousand forms and labels.
+/// Forms and labels by id, gathered once: a hostile page has a hundred thousand of them.
 struct FormIndex<'t> {
     tree: &'t Tree,
     forms: Vec<NodeId>,
@@ -135,8 +134,8 @@ impl<'t> FormIndex<'t> {
         FormIndex { tree, forms, form_ids, labels }
     }
 
-    /// Which form a field belongs to: the one it names, the one around it, or the one that was opened inside the same table,
-    /// where the parser closes it at once (`<table><form><tr><td><input>`).
+    /// The form that a field belongs to: the one it names, the one around it, or the one that was opened inside the
+    /// same table, where the parser closes it at once (`<table><form><tr><td><input>`).
     fn owner(&self, node: NodeId) -> Option<usize> {
         let tree = self.tree;
         if let Some(id) = tree.attribute(node, "form") {
@@ -153,7 +152,7 @@ impl<'t> FormIndex<'t> {
 }
 
 impl Form {
-    /// The words a message calls it by: its name, its id, or what it seems to be for.
+    /// The form's name in messages: its name, its id, its purpose or its fields.
     pub fn describe(&self) -> String {
         let named = self.name.clone().or_else(|| self.id.clone());
         named.unwrap_or_else(|| {
@@ -166,7 +165,6 @@ impl Form {
         })
     }
 
-    /// The fields that a person fills in.
     pub fn visible(&self) -> impl Iterator<Item = &FormField> {
         self.fields.iter().filter(|field| field.kind != FieldKind::Hidden)
     }
@@ -177,7 +175,7 @@ impl FormField {
         matches!(self.kind, FieldKind::Text | FieldKind::Search | FieldKind::Email)
     }
 
-    /// All that tells what it is for, in lower case.
+    /// Name, id and label, in lower case.
     fn description(&self) -> String {
         format!("{} {} {}", self.name, self.id.as_deref().unwrap_or_default(), self.label).to_lowercase()
     }
@@ -214,7 +212,7 @@ fn form(tree: &Tree, node: NodeId, base: Option<String>) -> Form {
     }
 }
 
-/// How much of a form's text is read: titles stand first, and a form may be around the whole page.
+/// How much of a form's text is read: titles come first, and a form may enclose the whole page.
 const TEXT_NODES: usize = 120;
 
 fn leading_text(tree: &Tree, node: NodeId) -> String {
@@ -254,7 +252,7 @@ fn is_password(tree: &Tree, node: NodeId) -> bool {
     tree.attribute(node, "type").is_some_and(|kind| kind.trim().eq_ignore_ascii_case("password"))
 }
 
-/// A field that a browser would send; buttons that send nothing and fields without name are none.
+/// A field that a browser would send; `None` for buttons and for fields without a name.
 fn field(index: &FormIndex<'_>, node: NodeId) -> Option<FormField> {
     let tree = index.tree;
     let kind =
@@ -291,7 +289,7 @@ fn field(index: &FormIndex<'_>, node: NodeId) -> Option<FormField> {
     })
 }
 
-/// The options of a select. Where none is marked, a browser shows, and sends, the first.
+/// The options of a select. If none is selected, a browser sends the first.
 fn select_options(tree: &Tree, select: NodeId) -> Vec<SelectOption> {
     let options =
         tree.subtree(select).filter(|&it| tree.tag(it) == "option" && tree.attribute(it, "disabled").is_none());
@@ -322,10 +320,10 @@ fn label(index: &FormIndex<'_>, node: NodeId) -> String {
     text.trim_end_matches(['*', ':', ' ']).to_owned()
 }
 
-/// How far to both sides of a field its label is read: one that is around the whole page is no label.
+/// How many nodes of a label are read on both sides of its field: a `<label>` may enclose the whole page.
 const LABEL_NODES: u32 = 32;
 
-/// A label's text without what is in the field itself: nobody calls a select by all its options.
+/// A label's text without that of the field itself, such as the options of a select.
 fn label_text(tree: &Tree, label: NodeId, field: NodeId) -> String {
     let end = tree.end(label).0;
     let stretches = if tree.contains(label, field) {

@@ -1,11 +1,11 @@
-//! What a form is for, and which of its fields takes what. Decided in steps, from the surest sign to the weakest: a password, a
-//! message, what the form calls itself, what its fields are.
+//! Guesses a form's purpose and the roles of its fields, from the strongest sign to the weakest: a password, a message,
+//! the form's own words, its fields.
 
 use super::find::{is_query, is_user};
 use super::words::{self, contains_any};
 use super::{FieldKind, Form, FormField};
 
-/// What a form is for. The words are those of the labelled forms that it was measured on.
+/// A form's purpose. The names are those of the labelled forms on which it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormPurpose {
     Login,
@@ -35,19 +35,21 @@ impl FormPurpose {
     }
 }
 
-/// A log-in asks for a name and a password, at times for a code or a company too; who asks for more registers somebody.
+/// A login asks for a name and a password, sometimes for a code or a company too; a form with more texts is a
+/// registration.
 const MAX_LOGIN_TEXTS: usize = 3;
-/// So many parts of an address are asked for where something is sent to.
+/// A form with this many parts of an address is an order.
 const ORDER_PARTS: usize = 3;
-/// A newsletter asks for the address, a name, perhaps a company; who asks for more wants something else.
+/// A newsletter asks for an e-mail address, a name, perhaps a company; a form with more texts is something else.
 const MAX_NEWSLETTER_TEXTS: usize = 5;
 
-// What tells a registration from a log-in, weighed by hand on the 98 log-ins and 38 registrations among the labelled forms.
+// Weights that separate registrations from logins, set by hand on the 98 logins and 38 registrations among the labelled
+// forms.
 const SECOND_PASSWORD: i32 = 3;
 const STRONG_SIGN: i32 = 2;
 const WEAK_SIGN: i32 = 1;
 
-/// No form of the labelled pages has half as many fields; a hostile one is not read to its end.
+/// No labelled form has half as many fields; the rest of a hostile form is ignored.
 const MAX_FIELDS: usize = 100;
 
 impl Form {
@@ -79,7 +81,7 @@ impl Form {
         self.purpose_of_short_form(&own, texts, mails, is_new)
     }
 
-    /// Boxes, choices and buttons only: most lead somewhere else in the site.
+    /// The purpose of a form with only checkboxes, selects and buttons; most of these navigate within the site.
     fn purpose_without_texts(&self, own: &str) -> FormPurpose {
         let named =
             [&self.name, &self.id].into_iter().flatten().any(|it| contains_any(&it.to_lowercase(), words::LOGIN));
@@ -88,14 +90,14 @@ impl Form {
             () if contains_any(own, words::REGISTRATION) && contains_any(&buttons, words::TERMS) => {
                 FormPurpose::Registration
             }
-            // Its fields are made by a script, or asked for on the next page.
+            // Its fields are created by a script, or asked for on the next page.
             () if named || contains_any(&buttons, words::LOGIN) => FormPurpose::Login,
             () if contains_any(own, words::SEARCH) => FormPurpose::Search,
             () => FormPurpose::Other,
         }
     }
 
-    /// An address or a name, and little else: what it is for is only said in words.
+    /// The purpose of a form with an e-mail address or a name and little else, from its words.
     fn purpose_of_short_form(&self, own: &str, texts: usize, mails: usize, is_new: bool) -> FormPurpose {
         let user = self.considered_fields().any(is_user);
         let few = texts <= MAX_LOGIN_TEXTS;
@@ -103,7 +105,7 @@ impl Form {
         match () {
             () if contains_any(own, words::NEWSLETTER) && mails > 0 => FormPurpose::MailingList,
             () if recovers && user && few => FormPurpose::Recovery,
-            // “Sign up” with nothing but an address is a newsletter; who is registered chooses a name, or proves to be a person.
+            // “Sign up” with only an e-mail address is a newsletter; a registration also has a user name or a captcha.
             () if is_new
                 && user
                 && (texts > 1
@@ -112,7 +114,7 @@ impl Form {
             {
                 FormPurpose::Registration
             }
-            // The password is asked for on the next page. An address of this kind is not enough: all of an account's have it.
+            // The password is asked for on the next page. A login URL is not enough: all forms of an account have one.
             () if contains_any(&words::button_texts(self), words::LOGIN) && user && few => FormPurpose::Login,
             () if contains_any(&self.text, words::NEWSLETTER) && mails > 0 => FormPurpose::MailingList,
             () if mails > 1 => FormPurpose::Contact,
@@ -122,7 +124,7 @@ impl Form {
         }
     }
 
-    /// Where the user's name goes: the text before the password that is called so, or else the nearest one before it.
+    /// The field for the user name: the text field before the password with such a name, or else the nearest before it.
     pub fn username(&self) -> Option<&FormField> {
         let secret = self.password().map(|field| field.node);
         let before = self.fields.iter().position(|field| Some(field.node) == secret).unwrap_or(self.fields.len());
@@ -138,7 +140,7 @@ impl Form {
             .or_else(|| before.iter().rfind(|field| field.is_text()))
     }
 
-    /// Where a one-time code goes.
+    /// The field for a one-time code.
     pub fn code(&self) -> Option<&FormField> {
         let mut texts = self.considered_fields().filter(|field| field.is_text() || field.kind == FieldKind::Password);
         texts.find(|field| field.autocomplete.contains("one-time-code") || field_contains(field, words::CODE))
@@ -148,7 +150,7 @@ impl Form {
         self.password_like_fields().next()
     }
 
-    /// The passwords; where there is none, texts that are called so: some pages show what is typed.
+    /// The password fields; if there are none, text fields with such a name: some pages show what is typed.
     fn password_like_fields(&self) -> impl Iterator<Item = &FormField> {
         let hidden = self.fields.iter().any(|field| field.kind == FieldKind::Password);
         self.fields.iter().filter(move |field| match field.kind {
@@ -158,7 +160,7 @@ impl Form {
         })
     }
 
-    /// Where the words searched for go.
+    /// The field for the search words.
     pub fn query(&self) -> Option<&FormField> {
         let texts = || self.considered_fields().filter(|field| field.is_text());
         let called = texts()
@@ -167,7 +169,7 @@ impl Form {
         called.or_else(|| texts().next()).or_else(|| self.considered_fields().next())
     }
 
-    /// The fields that a person fills in, as far as they are read.
+    /// The visible fields, at most [`MAX_FIELDS`].
     fn considered_fields(&self) -> impl Iterator<Item = &FormField> {
         self.visible().take(MAX_FIELDS)
     }
@@ -176,7 +178,7 @@ impl Form {
         self.nameless_passwords + self.password_like_fields().count()
     }
 
-    /// Of a form with a password: is it for somebody new?
+    /// Whether a form with a password is a registration.
     fn is_registration(&self, own: &str) -> bool {
         let any = |is: &dyn Fn(&FormField) -> bool| self.considered_fields().any(is);
         let box_of = |field: &FormField, words: &str| field.kind == FieldKind::Checkbox && field_contains(field, words);
@@ -192,7 +194,7 @@ impl Form {
                 WEAK_SIGN,
                 self.considered_fields().filter(|field| field_contains(field, words::PERSONAL_DATA)).count() > 1,
             ),
-            // Who logs in gives one or the other.
+            // A login asks for one or the other.
             (WEAK_SIGN, any(&is_mail) && any(&is_name)),
             (STRONG_SIGN, contains_any(own, words::REGISTRATION)),
             (WEAK_SIGN, contains_any(&buttons, words::REGISTRATION) && !contains_any(&buttons, words::LOGIN)),
@@ -213,7 +215,7 @@ impl Form {
     }
 }
 
-/// Do name, id or label of the field say one of these words?
+/// Whether the field's name, id or label contains one of the words.
 fn field_contains(field: &FormField, words: &str) -> bool {
     contains_any(&field.description(), words)
 }

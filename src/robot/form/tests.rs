@@ -52,8 +52,8 @@ fn a_form_is_sent_as_a_browser_sends_it() {
         "GET http://shop.test/dir/page?t=tok&q=1",
     );
     check(
-        "<form><input type=checkbox name=a checked><input type=checkbox name=b value=1><input type=radio name=r value=x>\
-         <input type=radio name=r value=y checked></form>",
+        "<form><input type=checkbox name=a checked><input type=checkbox name=b value=1>\
+         <input type=radio name=r value=x><input type=radio name=r value=y checked></form>",
         &[],
         "GET http://shop.test/dir/page?a=on&r=y",
     );
@@ -90,8 +90,8 @@ fn a_form_is_sent_as_a_browser_sends_it() {
 #[test]
 fn fields_are_filled_by_name_id_label_or_purpose() {
     let form = "<form><label for=x>City: </label><input id=x name=f1><label>Stars <select name=f2><option value=3>three\
-        <option value=4>four</select></label><input type=radio name=f3 value=a><label><input type=radio name=f3 value=b> Bee</label>\
-        <input type=checkbox name=f4></form>";
+        <option value=4>four</select></label><input type=radio name=f3 value=a>\
+        <label><input type=radio name=f3 value=b> Bee</label><input type=checkbox name=f4></form>";
     check(
         form,
         &[("f1", "H"), ("f2", "4"), ("f3", "b"), ("f4", "yes")],
@@ -117,8 +117,8 @@ fn a_form_that_does_not_have_what_is_wanted_says_what_it_has() {
 
 #[test]
 fn a_form_with_parts_is_sent_in_parts() {
-    let form = "<form method=post enctype=multipart/form-data><input type=hidden name=token value=t1><input name='a\"b'>\
-        <input type=file name=photo><button name=go value=1>Go</button></form>";
+    let form = "<form method=post enctype=multipart/form-data><input type=hidden name=token value=t1>\
+        <input name='a\"b'><input type=file name=photo><button name=go value=1>Go</button></form>";
     let filled = filled(form, "form", &[("a\"b", "x\ny")], None).expect("a form that can be filled");
     let boundary = filled.content_type.strip_prefix("multipart/form-data; boundary=").expect("a boundary");
     let body = String::from_utf8(filled.body.expect("a body")).expect("text");
@@ -135,8 +135,9 @@ fn a_form_with_parts_is_sent_in_parts() {
 #[test]
 fn a_post_back_sends_the_whole_form_and_no_button() {
     let tree = Tree::parse(
-        "<form method=post action=list.aspx><input type=hidden name=__VIEWSTATE value=abc><input type=hidden name=__EVENTTARGET>\
-         <input name=town value=Halifax><input type=submit name=search value=Search></form>",
+        "<form method=post action=list.aspx><input type=hidden name=__VIEWSTATE value=abc>\
+         <input type=hidden name=__EVENTTARGET><input name=town value=Halifax>\
+         <input type=submit name=search value=Search></form>",
     );
     let event = crate::robot::post_back::PostBack { target: "grid".to_owned(), argument: "Page$2".to_owned() };
     let page = Url::parse("http://shop.test/list.aspx").expect("a URL");
@@ -167,7 +168,8 @@ fn a_form_is_written_in_the_charset_of_its_page() {
 #[test]
 fn forms_are_found_by_what_they_are_for() {
     let page = "<form name=newsletter><input name=email></form>\
-        <form id=reg action=/register><input name=name><input name=email><input type=password name=p1><input type=password name=p2></form>\
+        <form id=reg action=/register><input name=name><input name=email>\
+        <input type=password name=p1><input type=password name=p2></form>\
         <form action=/session><input name=user><input type=password name=pw></form>\
         <form class=top><input type=search name=words></form>\
         <form name=opinion><textarea name=text2></textarea></form>";

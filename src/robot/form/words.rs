@@ -1,5 +1,5 @@
-//! The words by which forms and fields tell what they are for, in the languages of the pages that were looked
-//! at. Each is a list with bars between.
+//! Words that show the purpose of forms and fields, in the languages of the labelled pages. Each list is separated by
+//! bars.
 
 use super::Form;
 
@@ -10,18 +10,19 @@ pub const LOGIN: &str = "\
     oturum aç|kirjaudu|σύνδεση|ログイン|登录|登入|登陆|로그인|تسجيل الدخول|כניסה|เข้าสู่ระบบ|đăng nhập|masuk";
 pub const REGISTRATION: &str = "\
     register|registr|signup|sign-up|sign up|sign_up|create account|create an account|create my account|\
-    createaccount|create-account|create_account|new account|newaccount|new_user|newuser|new user|nouveau-membre|nouveau membre|new-member|new member|newmember|neukunde|join now|join us|\
+    createaccount|create-account|create_account|new account|newaccount|new_user|newuser|new user|nouveau-membre|\
+    nouveau membre|new-member|new member|newmember|neukunde|join now|join us|\
     join free|neues konto|konto erstellen|inscription|inscrire|s'inscri|créer un compte|créer mon compte|\
     crear cuenta|regístr|cadastr|criar conta|iscriviti|crea account|crea un account|crea il tuo|registreer|\
     account aanmaken|zarejestruj|załóż konto|regisztr|înregistr|зарегистр|регистр|зареєстр|kayıt ol|üye ol|\
     rekisteröi|opret|skapa konto|bli medlem|εγγραφή|会員登録|新規登録|注册|註冊|회원가입|đăng ký|สมัครสมาชิก|daftar";
-/// What a form for a forgotten password calls itself.
+/// Names of forms for a forgotten password.
 pub const RECOVERY: &str = "\
     forgot|recover|lostpass|lost_pass|lost-pass|lost pass|reset|passwordremind|password_remind|remind|retrieve|\
     passwort vergessen|passwort-vergessen|oublié|oublie|olvid|recuper|esquec|dimenticat|vergeten|zapomn|zabud|\
     elfelejt|забыл|восстанов|забрав|glemt|glömt|unuttum|忘れ|忘记|忘記|new password|send password|neues passwort|\
     nové heslo";
-/// What its text says; only whole phrases, since many forms have a link for those who forgot.
+/// Texts of such forms; whole phrases only, since many login forms have a link for a forgotten password.
 pub const FORGOTTEN: &str = "\
     forgot|lost your password|lost password|reset your password|reset password|password reset|recover your password|\
     retrieve your password|send you a new password|passwort vergessen|passwort zurücksetzen|mot de passe oublié|\
@@ -38,27 +39,28 @@ pub const NEWSLETTER: &str = "\
     email updates|メルマガ|订阅|訂閱";
 pub const MAIL: &str = "\
     mail|correo|courriel|почт|メール|邮箱|邮件|信箱|이메일|adres e-";
-/// What a person reads beside the field for the user's name.
+/// Labels of the field for the user name.
 pub const USER: &str = "\
     username|user name|user id|userid|e-mail|email|nickname|benutzer|nutzername|kundennummer|utilisateur|identifiant|\
     pseudo|usuario|usuário|utente|gebruiker|użytkownik|uživatel|užívateľ|felhasználó|utilizator|логин|пользовател|почт|\
     ник|потребител|kullanıcı|käyttäjä|användar|brukernavn|brugernavn|ユーザー|会員|メール|用户|用戶|账号|帳號|아이디|이메일|\
     اسم المستخدم|שם משתמש|ชื่อผู้ใช้|tên đăng nhập";
-/// What a field for a one-time code is called.
+/// Names of fields for a one-time code.
 pub const CODE: &str = "\
     otp|totp|one-time|one time|onetime|2fa|mfa|two-factor|twofactor|two_factor|authenticator|verification code|\
-    verification_code|einmalcode|bestätigungscode|sicherheitscode aus|code à usage|código de verific|codice di verifica|\
+    verification_code|einmalcode|bestätigungscode|sicherheitscode aus|code à usage|código de verific|\
+    codice di verifica|\
     auth_code|authcode|token_code|код подтверж|認証コード|验证码";
 pub const ADDRESS: &str = "\
     address|street|city|zip|postal|postcode|state|country|straße|strasse|plz|ort|adresse|ville|dirección|ciudad|\
     endereço|cidade|indirizzo|città|город|адрес|индекс";
-/// What only somebody new is asked.
+/// Fields that only a registration has.
 pub const PERSONAL_DATA: &str = "\
     firstname|first name|first_name|first-name|fname|lastname|last name|last_name|last-name|surname|vorname|\
     nachname|prénom|prenom|apellido|sobrenome|cognome|voornaam|achternaam|imię|nazwisko|příjmení|jméno|фамилия|\
     gender|geschlecht|sex|civilit|birth|geburt|naissance|nacimiento|nascimento|dob|phone|telefon|teléfono|country|\
     zip|confirm|repeat|retype|again|wiederholen|captcha";
-/// What a field for somebody new is called.
+/// Names of fields of a registration.
 pub const NEW_USER: &str = "new_user|newuser|new-user|reg_|register|registration|signup";
 pub const CAPTCHA: &str = "captcha|verif|security code";
 pub const TERMS: &str = "\
@@ -67,17 +69,17 @@ pub const TERMS: &str = "\
 pub const REMEMBER: &str = "\
     remember|autologin|auto-login|auto_login|keep|stay|persist|cookie|merken|angemeldet|souvenir|rester|recordar|\
     recuérd|lembrar|ricorda|onthoud|zapamięt|zapamat|emlékez|запомн|husk|kom ihåg|hatırla|save|自動|记住";
-/// Texts of a log-in that are no name.
+/// Text fields of a login that are not the user name.
 pub const NOT_USER_NAME: &str = "\
     captcha|pass|pwd|hint|code|otp|token|postcode|zip|hidden|search|security|verif|cookielength|minutes";
 
-/// Is one of the words, which a bar separates, in the text? Words of up to three Latin letters must stand alone.
+/// Whether the text contains one of the bar-separated words. Words of up to three Latin letters must be whole words.
 pub fn contains_any(text: &str, words: &str) -> bool {
     let is_short = |word: &str| word.is_ascii() && word.len() <= MAX_WHOLE_WORD_LEN;
     words.split('|').any(|word| if is_short(word) { stands_alone(text, word) } else { text.contains(word) })
 }
 
-/// Shorter words are parts of many others: `ara` of `parameter`, `sex` of `Essex`.
+/// Words of this length or less are parts of many others: `ara` of `parameter`, `sex` of `Essex`.
 const MAX_WHOLE_WORD_LEN: usize = 3;
 
 fn stands_alone(text: &str, word: &str) -> bool {
@@ -88,7 +90,7 @@ fn stands_alone(text: &str, word: &str) -> bool {
     })
 }
 
-/// All that the form says about itself, in lower case: its names, where it goes, what its buttons say.
+/// The form's own words in lower case: its names, its action and its buttons.
 pub fn self_description(form: &Form) -> String {
     let parts = [form.name.as_deref(), form.id.as_deref(), form.action.as_deref(), Some(form.hints.as_str())];
     let buttons = button_texts(form);
@@ -96,12 +98,12 @@ pub fn self_description(form: &Form) -> String {
     all.join(" ").to_lowercase()
 }
 
-/// What its buttons say, in lower case.
+/// The texts of its buttons, in lower case.
 pub fn button_texts(form: &Form) -> String {
     let buttons = form.buttons.iter().take(MAX_BUTTONS);
     let said = buttons.flat_map(|button| [button.name.as_deref().unwrap_or_default(), button.text.as_str()]);
     said.collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// A form has a button or two. A cart with one a row, or a hostile page, is not read to its end.
+/// A form has a button or two; the further ones of a cart with one for each row, or of a hostile page, are ignored.
 const MAX_BUTTONS: usize = 20;

@@ -1,8 +1,9 @@
-//! A page that its server calls unchanged is not fetched again: the kept one is used.
+//! HTTP cache with conditional requests (`ETag`, `Last-Modified`): a page that the server calls unchanged (304) is
+//! taken from the cache.
 //!
-//! A kept page stands for an address only when the request for it would be the same to the letter as the one that brought
-//! it: same cookies, same log-in, same headers. So no session ever sees another's page, whatever the server says in `Vary`.
-//! Never kept: answers to a form, what says `no-store` or `Vary: *`, what holds one of the task's secrets.
+//! The cache key covers the whole request: cookies, credentials and headers must be identical. So no session ever sees
+//! another's page, whatever the server says in `Vary`. Never cached: responses to forms, responses with `no-store` or
+//! `Vary: *`, and pages that contain one of the task's secrets.
 
 use std::hash::{Hash, Hasher};
 use std::time::Instant;
@@ -16,11 +17,11 @@ use crate::model::{CachedPage, Page, PageMeta};
 use crate::robot::error::SessionError;
 use crate::robot::session::{PageRequest, RequestOutcome, RequestPurpose, Session, display_url};
 
-/// A server whose validators are wrong would freeze the table for ever: now and then a page is fetched in full.
+/// A server with wrong validators would freeze the table for ever, so an older page is fetched in full.
 const MAX_AGE: TimeDelta = TimeDelta::days(7);
 
 impl Session {
-    /// What is known of the page that this request asks for.
+    /// The cache entry for this request.
     pub(in crate::robot) fn cached_page(
         &self,
         request: &PageRequest,
@@ -35,7 +36,7 @@ impl Session {
         fits.then(|| kept.clone())
     }
 
-    /// The kept page in place of the one that the server did not send.
+    /// The cached page, after a 304.
     pub(in crate::robot) async fn reuse_cached_page(
         &mut self,
         request: &PageRequest,
@@ -45,7 +46,7 @@ impl Session {
         let (most, deadline) = (self.limits.max_page_bytes, self.deadline);
         let body = tokio::time::timeout_at(deadline.into(), self.run_host.cached_body(&known.url, most)).await;
         let Some(body) = body.map_err(|_| SessionError::Deadline(display_url(&request.url)))? else {
-            self.note(format!("GET {} → 304, but the kept page is gone", display_url(&request.url)));
+            self.note(format!("GET {} → 304, but the cached page is gone", display_url(&request.url)));
             self.run_host.evict_page(&known.url);
             return Ok(RequestOutcome::CacheMiss);
         };
@@ -62,7 +63,7 @@ impl Session {
         Ok(RequestOutcome::Page(Page { meta, body }))
     }
 
-    /// Hands a page out to be kept, if it may be.
+    /// Caches a page if that is allowed.
     pub(in crate::robot) fn cache_page(
         &mut self,
         request: &PageRequest,
@@ -108,7 +109,7 @@ impl Session {
     }
 }
 
-/// The headers that ask for the page only if it is another.
+/// The headers that ask for the page only if it has changed.
 pub fn conditional_headers(known: &CachedPage) -> Vec<(HeaderName, String)> {
     let pair = |name: HeaderName, value: &Option<String>| value.clone().map(|value| (name, value));
     [pair(IF_NONE_MATCH, &known.etag), pair(IF_MODIFIED_SINCE, &known.last_modified)].into_iter().flatten().collect()
@@ -123,7 +124,7 @@ fn is_cacheable(meta: &PageMeta) -> bool {
     meta.status == 200 && has_validator && !says("cache-control", "no-store") && !says("vary", "*")
 }
 
-/// What a page is kept under; one with a password in its address is not kept.
+/// The URL under which a page is cached; `None` if it contains a password.
 fn cache_url(url: &Url) -> Option<Url> {
     let mut url = url.clone();
     url.set_fragment(None);

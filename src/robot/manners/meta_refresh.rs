@@ -1,21 +1,21 @@
-//! `<meta http-equiv=refresh content="0;url=…">`: a page that sends its visitor on, as browsers let it.
+//! `<meta http-equiv=refresh content="0;url=…">`: redirects inside a page, followed as browsers do.
 
 use crate::page::{NodeId, Tree};
 
-/// A page that waits longer than this before it sends its visitor on is meant to be read.
+/// A page with a longer delay is meant to be read and is not a redirect.
 const MAX_DELAY_SECONDS: f64 = 5.0;
 
-/// Where the page sends its visitor, as it says it.
+/// The target of the page's meta refresh, as written.
 pub fn target(tree: &Tree) -> Option<String> {
     let says_refresh =
         |node: &NodeId| tree.attribute(*node, "http-equiv").is_some_and(|it| it.trim().eq_ignore_ascii_case("refresh"));
-    // What stands in <noscript> is for who has no scripts at all; a browser does not go there.
+    // A browser with scripts ignores what is inside <noscript>.
     let counts = |node: &NodeId| !tree.ancestors(*node).any(|it| tree.tag(it) == "noscript");
     let meta = tree.elements("meta").filter(says_refresh).find(counts)?;
     parse_content(tree.attribute(meta, "content")?)
 }
 
-/// `0; url='/next'` → `/next`. None where it stays, or takes its time.
+/// `0; url='/next'` → `/next`. `None` without a target, or with a long delay.
 fn parse_content(content: &str) -> Option<String> {
     let content = content.trim_start();
     let number = content.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(content.len());

@@ -1,4 +1,4 @@
-//! Waiting for one's turn at a host: no request goes out before it.
+//! Rate limit: every request waits for its turn at the host.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ impl Session {
         let host = url.host_str().unwrap_or_default().to_owned();
         let delay = match purpose {
             RequestPurpose::Page => self.limits.delay.max(self.crawl_delay(url)),
-            // The page that it is asked for may follow at once.
+            // The page for which robots.txt is fetched may follow at once.
             RequestPurpose::Robots => Duration::ZERO,
         };
         let asked = tokio::time::timeout_at(self.deadline.into(), self.run_host.acquire_turn(&host, delay)).await;
@@ -25,7 +25,7 @@ impl Session {
             return Ok(());
         }
         if Instant::now() + wait >= self.deadline {
-            // A wait that is no longer than our own delay is ours, not the site's.
+            // A wait that is no longer than our own delay was not asked for by the site.
             let is_ours = wait <= delay;
             return Err(if is_ours {
                 SessionError::Deadline(display_url(url))

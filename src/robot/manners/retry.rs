@@ -1,4 +1,5 @@
-//! Trying again: only what failed in passing, only what may be done twice, and never sooner than the site asks.
+//! Retries with exponential backoff: only temporary failures, only idempotent requests, and never sooner than
+//! `Retry-After` asks.
 
 use std::time::{Duration, Instant};
 
@@ -9,13 +10,13 @@ use crate::model::{PageMeta, TimeSpan};
 use crate::robot::error::{ConnectionLoss, SessionError};
 use crate::robot::session::{PageRequest, RequestOutcome, RequestPurpose, Session, display_url};
 
-/// No pause of our own is longer than this.
+/// The longest pause of our own backoff.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// A site that asks for a longer pause has made a mistake, or wants to be rid of us (docs/design/safety.md 6.23).
+/// A longer `Retry-After` is a mistake, or an attempt to get rid of us (docs/design/safety.md 6.23).
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);
 
 impl Session {
-    /// Asks until there is an answer that will stay the same, or the tries are used up.
+    /// Sends a request until the outcome is final or the retries are used up.
     pub(in crate::robot) async fn send_with_retries(
         &mut self,
         request: &PageRequest,
@@ -43,14 +44,14 @@ impl Session {
             self.run_host.finish_turn(wait);
             let why = came.err().map(|error| format!(": {error}")).unwrap_or_default();
             let (method, url) = (request.method(), display_url(&request.url));
-            self.note(format!("{method} {url}{why}; tried again in {} ({number} of {tries})", rounded(wait)));
+            self.note(format!("{method} {url}{why}; retry {number} of {tries} in {}", rounded(wait)));
             self.before_deadline(tokio::time::sleep(wait), &request.url).await?;
         }
         unreachable!("the tries are counted")
     }
 }
 
-/// Is it worth another try, and is another try allowed? What a form has sent may have been done although no answer came.
+/// Whether a retry may help and is allowed. A form that was sent may have taken effect although no response came.
 fn is_retryable(request: &PageRequest, came: &Result<RequestOutcome, SessionError>) -> bool {
     match came {
         Ok(RequestOutcome::Page(page)) => !request.post && matches!(page.meta.status, 429 | 502 | 503 | 504),
@@ -63,14 +64,14 @@ fn is_retryable(request: &PageRequest, came: &Result<RequestOutcome, SessionErro
     }
 }
 
-/// How long the site wants to be left alone: `Retry-After` in seconds or as a date. Nonsense is no wish.
+/// The pause that `Retry-After` asks for, in seconds or as a date; an invalid value is ignored.
 pub fn retry_after(page: &PageMeta, now: DateTime<Utc>) -> Option<Duration> {
     if !matches!(page.status, 429 | 503) {
         return None;
     }
     let text = page.header("retry-after")?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than fit are a very long time.
+        // A number that does not fit is a very long time.
         let seconds = text.parse().unwrap_or(u64::MAX);
         return Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER));
     }
@@ -79,7 +80,7 @@ pub fn retry_after(page: &PageMeta, now: DateTime<Utc>) -> Option<Duration> {
     Some(wait.min(MAX_RETRY_AFTER))
 }
 
-/// A length of time as people say it.
+/// A duration rounded up for showing: to 100 ms, from 10 s on to whole seconds.
 pub fn rounded(time: Duration) -> TimeSpan {
     let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     TimeSpan(Duration::from_millis(if ms < 10_000 { ms.div_ceil(100) * 100 } else { ms.div_ceil(1_000) * 1_000 }))

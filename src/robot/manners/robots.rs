@@ -1,4 +1,4 @@
-//! robots.txt (RFC 9309): what a site lets robots see, asked once an origin and remembered for a day.
+//! robots.txt (RFC 9309): which paths a site allows robots; fetched once for each origin and cached for a day.
 
 use std::time::Duration;
 
@@ -11,23 +11,23 @@ use crate::robot::address::origin;
 use crate::robot::error::SessionError;
 use crate::robot::session::{PageRequest, RequestOutcome, RequestPurpose, Session};
 
-/// The standard's own number.
+/// RFC 9309, section 2.3.1.2.
 const MAX_REDIRECTS: u32 = 5;
-/// The standard says not to use an older one.
+/// RFC 9309, section 2.4: an older one should not be used.
 const MAX_ROBOTS_AGE: TimeDelta = TimeDelta::hours(24);
-/// Some ask for an hour between two requests, and mean other robots.
+/// Some files ask for an hour between two requests, and mean other robots.
 const MAX_CRAWL_DELAY: Duration = Duration::from_secs(60);
-/// The guard lets few hosts pass, but a host has many ports.
+/// The guard allows few hosts, but a host has many ports.
 const MAX_ORIGINS: usize = 100;
 
-/// Every rule with a wildcard becomes a regular expression: 500 kB of short ones, 17,600 rules, took 15 s to read in a debug
-/// build on a busy machine, 2,000 of them 1.1 s. Real files have some hundred.
+/// Every rule with a wildcard becomes a regular expression: 500 kB of short ones, 17,600 rules, took 15 s to parse in a
+/// debug build on a busy machine, 2,000 of them 1.1 s. Real files have some hundred.
 const MAX_LINES: usize = 2_000;
 
-/// What one origin lets us do.
+/// The rules of one origin.
 pub struct RobotsRules {
     policy: RobotsPolicy,
-    /// Between two requests, as the site wants it.
+    /// The pause between two requests that the site asks for.
     crawl_delay: Duration,
 }
 
@@ -36,14 +36,14 @@ enum RobotsPolicy {
         robot: Robot,
         text: String,
     },
-    /// It could not be had, for a reason of the site's; until it can, the site is closed to robots.
+    /// It could not be fetched because of the site; until it can, everything is disallowed.
     Unavailable {
         status: u16,
     },
 }
 
 impl Session {
-    /// May this address be fetched, as far as its site is concerned?
+    /// Fails if the site's robots.txt disallows this URL.
     pub(in crate::robot) async fn check_robots_txt(&mut self, url: &Url) -> Result<(), SessionError> {
         let Some(name) = self.limits.robot.clone() else { return Ok(()) };
         let origin = origin(url);
@@ -67,12 +67,11 @@ impl Session {
         }
     }
 
-    /// How long this site wants us to wait between two requests.
     pub(in crate::robot) fn crawl_delay(&self, url: &Url) -> Duration {
         self.robots.get(&*origin(url)).map_or(Duration::ZERO, |rules| rules.crawl_delay)
     }
 
-    /// A failing connection ends the run under its own name: the page would have met the same.
+    /// A failing connection ends the run with its own cause: the page's request would have failed in the same way.
     async fn fetch_robots(&mut self, name: &str, url: &Url, origin: &str) -> Result<RobotsRules, SessionError> {
         let mut request = PageRequest::get(url.join("/robots.txt").expect("a path that every http address can have"));
         let mut text = String::new();
@@ -92,7 +91,7 @@ impl Session {
                     break;
                 }
                 RequestOutcome::Redirect { status, location } => {
-                    // One that leads astray is as good as none.
+                    // A redirect that is not allowed counts as no robots.txt.
                     let Ok(next) = self.follow_redirect(&request, status, &location) else { break };
                     if self.guard.check_url(&next.url).is_err() {
                         break;
@@ -117,23 +116,23 @@ impl RobotsRules {
         };
         let text: String = text.lines().filter(says_something).take(MAX_LINES).flat_map(|line| [line, "\n"]).collect();
         let robot = Robot::new(name, text.as_bytes()).or_else(|_| {
-            // One rule of many wildcards, too large to be compiled, is no reason to forget all others.
+            // A rule with too many wildcards to compile does not void the others.
             let is_good = |line: &&str| Robot::new(name, line.as_bytes()).is_ok();
             let good: String = text.lines().filter(is_good).flat_map(|line| [line, "\n"]).collect();
             Robot::new(name, good.as_bytes())
         });
-        // A file that is no robots.txt at all forbids nothing.
+        // A file that is not a robots.txt disallows nothing.
         let robot = robot.unwrap_or_else(|_| Robot::new(name, b"").expect("an empty robots.txt"));
         let wanted = robot.delay.filter(|delay| delay.is_finite() && *delay > 0.0).unwrap_or(0.0);
         let delay = Duration::from_secs_f32(wanted.min(MAX_CRAWL_DELAY.as_secs_f32()));
         RobotsRules { policy: RobotsPolicy::Parsed { robot, text }, crawl_delay: delay }
     }
 
-    /// The rule that forbids it.
+    /// The rule that disallows the URL.
     fn forbidding_rule(&self, name: &str, url: &Url) -> Option<String> {
         match &self.policy {
             RobotsPolicy::Unavailable { status } => {
-                Some(format!("it answered with status {status}, and until it can be read all of the site is closed"))
+                Some(format!("it answered with status {status}; until it can be read, the whole site is disallowed"))
             }
             RobotsPolicy::Parsed { text, .. } if text.is_empty() => None,
             RobotsPolicy::Parsed { robot, .. } if robot.allowed(url.as_str()) => None,
@@ -142,7 +141,7 @@ impl RobotsRules {
     }
 }
 
-/// The line that forbids this address: of those that would alone, the longest.
+/// The line that disallows the URL: the longest of those that would do so alone.
 fn forbidding_line(name: &str, text: &str, url: &Url) -> String {
     const MAX_CHARS: usize = 200;
     let forbids = |line: &&str| {
@@ -153,7 +152,7 @@ fn forbidding_line(name: &str, text: &str, url: &Url) -> String {
     line.unwrap_or("Disallow").chars().take(MAX_CHARS).collect()
 }
 
-/// What robots.txt files call a robot: the first word of its `User-Agent`, without version.
+/// The product token by which robots.txt files name a robot: the first word of its `User-Agent`, without version.
 pub fn product_token(user_agent: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_');
     let word: String = user_agent.chars().take_while(|c| is_word(*c)).collect();

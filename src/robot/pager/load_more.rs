@@ -1,4 +1,4 @@
-//! A button that fetches more into the same page: no address leads on, a browser would have to press it.
+//! “Load more” buttons, which load more rows into the same page.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::super::link;
 use super::words;
 use crate::page::{NodeId, Tree};
 
-/// Attributes in which buttons keep the address that they fetch from.
+/// Attributes in which buttons keep the URL that they load from.
 const URL_ATTRIBUTES: &[&str] = &[
     "data-url",
     "data-href",
@@ -24,7 +24,7 @@ pub fn exists(tree: &Tree) -> bool {
     buttons(tree).next().is_some()
 }
 
-/// Where the button fetches from, when it says so itself.
+/// The URL that the button loads from, if one of its attributes names it.
 pub fn address(tree: &Tree, base: &Url) -> Option<Url> {
     buttons(tree).find_map(|node| {
         let said =
@@ -33,7 +33,7 @@ pub fn address(tree: &Tree, base: &Url) -> Option<Url> {
     })
 }
 
-/// The button itself, for who can press it.
+/// The button itself, for the browser engine.
 pub fn button(tree: &Tree) -> Option<NodeId> {
     buttons(tree).next()
 }
@@ -55,7 +55,7 @@ fn label(tree: &Tree, node: NodeId) -> Cow<'_, str> {
     link::label(tree, node)
 }
 
-/// A link with an address is a link, whatever it says.
+/// Whether a link has a real URL, so that it is no button whatever its text says.
 fn leads_away(tree: &Tree, node: NodeId) -> bool {
     let href = tree.attribute(node, "href").unwrap_or_default().trim();
     !href.is_empty() && !href.starts_with('#') && !href.to_ascii_lowercase().starts_with("javascript:")

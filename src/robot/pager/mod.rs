@@ -1,12 +1,12 @@
-//! The next link of a page. Pure: every link is scored by what it says, where it stands and where it leads.
+//! Finds the next link of a list page: scores every link by its text, its position and its target. Pure.
 
-mod url_page_number;
 mod load_more;
-mod previous_link;
-mod words;
-mod phrases;
 mod numbers;
+mod phrases;
 mod post_back;
+mod previous_link;
+mod url_page_number;
+mod words;
 
 use url::Url;
 
@@ -14,16 +14,16 @@ use super::link;
 use crate::page::{NodeId, Tree};
 use words::LinkMeaning;
 
-pub use self::previous_link::NextLinkFinder;
+pub use previous_link::NextLinkFinder;
 
-/// How a page leads on.
+/// The kind of pager that a page has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paging {
-    /// By a link to the page after it.
+    /// A link to the next page.
     Next(NodeId),
-    /// By numbers of pages, none of which is the one after it.
+    /// Numbered pages, without a link to the next one.
     Pages,
-    /// By a button that fetches more into the same page.
+    /// A button that loads more into the same page.
     More,
     None,
 }
@@ -39,14 +39,14 @@ impl Paging {
     }
 }
 
-/// What “next” means. A blog's “Older posts” leads on through the list, but is *previous* to those who read the blog as a diary,
-/// and many blogs mark it so.
+/// What “next” means. A blog's “Older posts” leads on through the list, but in the order of time it is the *previous*
+/// page, and many blogs mark it so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextPolicy {
-    /// What the page shows its readers as next: a mark in its head that no visible link shares does not count, and newer posts
-    /// come after older ones unless the page marks them otherwise.
+    /// The next page as readers see it: `<link rel=next>` without a visible link does not count, and newer posts come
+    /// after older ones unless the page marks them otherwise.
     AsShown,
-    /// Where a walk through the whole list goes on: to older posts.
+    /// The next page of a walk through the whole list: to older posts.
     ThroughList,
 }
 
@@ -60,27 +60,26 @@ pub fn paging(tree: &Tree, url: &Url, reading: NextPolicy) -> Paging {
     if numbers::exists(tree, url, &link::base(tree, url)) { Paging::Pages } else { Paging::None }
 }
 
-/// Where a walk goes on from this page; `None` when no link says so clearly.
+/// The URL of the next page; `None` if no link is clearly the next one.
 pub fn next_link(tree: &Tree, url: &Url) -> Option<Url> {
     NextLinkFinder::default().next_url(tree, url)
 }
 
-/// The element whose post-back leads on, where no link does.
+/// The element whose POST-back leads to the next page.
 pub fn next_post_back(tree: &Tree) -> Option<NodeId> {
     post_back::next(tree)
 }
 
-/// Where a “load more” button says that more is.
+/// The URL in the attributes of a “load more” button.
 pub fn more_address(tree: &Tree, base: &Url) -> Option<Url> {
     load_more::address(tree, base)
 }
 
-/// The “load more” button, for who can press it.
+/// The “load more” button, for the browser engine.
 pub fn more_button(tree: &Tree) -> Option<NodeId> {
     load_more::button(tree)
 }
 
-/// The link itself.
 pub fn next_node(tree: &Tree, url: &Url, reading: NextPolicy) -> Option<NodeId> {
     let base = link::base(tree, url);
     let numbered = numbers::next_number(tree, url, &base);
@@ -95,7 +94,7 @@ pub fn next_node(tree: &Tree, url: &Url, reading: NextPolicy) -> Option<NodeId> 
         }
         let Some(target) = target(tree, url, &base, node).filter(|_| !in_other_widget(tree, node)) else { continue };
         let score = page.score(node, &target) + if numbered == Some(node) { NUMBERED } else { 0 };
-        // The first of equals: pagers stand above and below a list, and say the same.
+        // The first of equal scores: the same pager often is above and below a list.
         if score >= MIN_SCORE && best.as_ref().is_none_or(|(so_far, _)| score > *so_far) {
             best = Some((score, node));
         }
@@ -103,7 +102,7 @@ pub fn next_node(tree: &Tree, url: &Url, reading: NextPolicy) -> Option<NodeId> 
     best.map(|(_, node)| node)
 }
 
-/// Where the page's head says that the next one is.
+/// The target of `<link rel=next>`.
 fn rel_next_of_head(tree: &Tree, url: &Url, base: &Url) -> Option<Url> {
     let mut marks = tree.elements("link").filter(|&node| has_rel(tree, node, &["next"]));
     marks.find_map(|node| target(tree, url, base, node))
@@ -114,26 +113,28 @@ fn has_rel(tree: &Tree, node: NodeId, words: &[&str]) -> bool {
     rel.split_ascii_whitespace().any(|it| words.iter().any(|word| it.eq_ignore_ascii_case(word)))
 }
 
-// Weights, set by hand on the 119 labelled pages that the test below reads. Two signs that agree are enough, one weak sign is not.
+// Weights, set by hand on the 119 labelled pages of the test in `tests.rs`. Two signs that agree are enough, one weak
+// sign is not.
 const MIN_SCORE: i32 = 8;
 const REL: i32 = 9;
 const TEXT: i32 = 7;
 const ARROW: i32 = 4;
 const ATTRIBUTE: i32 = 4;
 const NUMBERED: i32 = 8;
-/// Nothing but a list has older and newer posts, wherever they are: the newest are often the front page.
+/// Only a list has older and newer posts, under whatever path: the newest are often the front page.
 const BY_AGE: i32 = 12;
 const IN_PAGER: i32 = 4;
 const SAME_LIST: i32 = 4;
-/// Under another path, but it counts one page on: a front page whose list goes on at `/news?page=2`.
+/// Another path, but the number of the next page: a front page whose list continues at `/news?page=2`.
 const COUNTED: i32 = 2;
-/// Where both lead on by their words (“Next posts”, “Previous posts”), a walk takes the one that counts up. Some lists count down.
+/// If both links fit by their words (“Next posts”, “Previous posts”), a walk takes the one that counts up; some lists
+/// count down.
 const COUNTED_DOWN: i32 = 2;
 /// Another part of the site: the next article, the next photo.
 const ELSEWHERE: i32 = -5;
 const NEVER: i32 = -100;
 
-/// A link that could be a next page at all: another page of this host, whatever its fragment.
+/// The target of a link that could be the next page: another page of this host, ignoring the fragment.
 fn target(tree: &Tree, url: &Url, base: &Url, node: NodeId) -> Option<Url> {
     let href = tree.attribute(node, "href")?.trim();
     if href.is_empty() || href.starts_with('#') {
@@ -150,7 +151,7 @@ fn host_without_www(url: &Url) -> Option<&str> {
     url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
 }
 
-/// What every link of a page is judged by.
+/// Scores the links of a page.
 struct LinkScorer<'a> {
     tree: &'a Tree,
     url: &'a Url,
@@ -159,7 +160,7 @@ struct LinkScorer<'a> {
 }
 
 impl LinkScorer<'_> {
-    /// Does anything speak for this link? Most links of a page say nothing, and where they lead need not be worked out.
+    /// A cheap test for any sign of a next link: most links have none, and their targets need not be resolved.
     fn may_lead_on(&self, node: NodeId) -> bool {
         let tree = self.tree;
         let label = link::label(tree, node);
@@ -213,7 +214,7 @@ impl LinkScorer<'_> {
     }
 }
 
-/// How many elements around a link may be its pager.
+/// How many ancestors of a link are tested for being its pager.
 const PAGER_LEVELS: usize = 4;
 const WIDGET_LEVELS: usize = 6;
 
@@ -221,18 +222,18 @@ fn in_pager(tree: &Tree, node: NodeId) -> bool {
     tree.ancestors(node).take(PAGER_LEVELS).any(|it| words::is_pager(tree, it))
 }
 
-/// Calendars and picture shows have next links of their own.
+/// Calendars and slide shows have next links of their own.
 fn in_other_widget(tree: &Tree, node: NodeId) -> bool {
     tree.ancestors(node).take(WIDGET_LEVELS).any(|it| words::is_other_widget(tree, it))
 }
 
-/// Is the target in the same list, and not before this page?
+/// Whether the target is a page of the same list, and not an earlier one.
 fn leads_on_in_list(url: &Url, target: &Url) -> bool {
     same_list(url, target) && !url_page_number::is_earlier_page(url, target)
 }
 
-/// Does the address look like the same list, further on: the same path but for numbers, or the same path and other numbers in
-/// its query?
+/// Whether the URL looks like another page of the same list: the same path except for numbers, or the same path with
+/// other numbers in its query.
 fn same_list(url: &Url, target: &Url) -> bool {
     if url.path() == target.path() {
         return true;
@@ -242,7 +243,7 @@ fn same_list(url: &Url, target: &Url) -> bool {
     here == there || there.starts_with(&format!("{here}/")) || here.starts_with(&format!("{there}/"))
 }
 
-/// A path without its last number and the words that announce it: `/list/page/2/` and `/list` are the same list.
+/// A path without its last number and the word before it: `/list/page/2/` and `/list` are the same list.
 fn strip_page(path: &str) -> String {
     let mut parts: Vec<String> = path
         .split('/')

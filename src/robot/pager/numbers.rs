@@ -1,4 +1,4 @@
-//! A pager of numbers: the next page is the number after the one that is no link, or is marked.
+//! Numbered pagers: the next page is the number after the current one, which is marked or not a link.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use super::super::link;
 use super::{url_page_number, words};
 use crate::page::{NodeId, Tree};
 
-/// A number farther up than this shares too large a part of the page with the others to be of one pager.
+/// How far up the common ancestor of a pager's numbers may be; higher up they would not belong to one pager.
 const LEVELS: usize = 5;
-/// More numbers than this in one place are a calendar, or an index.
+/// More numbers than this in one place are a calendar or an index.
 const MAX_NUMBERS: usize = 25;
 const MAX_PAGE: u32 = 100_000;
-/// Class names of the page that is shown.
+/// Class names of the current page's number.
 const CURRENT: &[&str] = &["current", "active", "selected", "on", "cur", "thispage", "here", "currentpage"];
 
-/// The link to the page after the current one, in a pager of numbers.
+/// The link to the next page in a numbered pager.
 pub fn next_number(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
     pagers(tree, base).into_iter().find_map(|(pager, numbers)| {
         let current = current(tree, url, base, pager, &numbers)?;
@@ -24,7 +24,7 @@ pub fn next_number(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
     })
 }
 
-/// Is there a pager of numbers at all, for this list?
+/// Whether the page has a numbered pager for this list.
 pub fn exists(tree: &Tree, url: &Url, base: &Url) -> bool {
     let same_list = |node: NodeId| {
         tree.attribute(node, "href")
@@ -37,7 +37,7 @@ pub fn exists(tree: &Tree, url: &Url, base: &Url) -> bool {
     })
 }
 
-/// Links that are numbers, by the element that they stand in together.
+/// Links that are numbers, by their common ancestor.
 fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
     let links: Vec<(NodeId, u32)> = tree
         .elements("a")
@@ -61,12 +61,12 @@ fn pagers(tree: &Tree, base: &Url) -> BTreeMap<NodeId, Vec<(NodeId, u32)>> {
     pagers
 }
 
-/// Most links say something, and need not be read to their end to be no number.
+/// A cheap test: most links begin with a word, and the rest need not be read to see that they are no number.
 fn has_letters(tree: &Tree, link: NodeId) -> bool {
     tree.visible_texts(link).any(|text| text.bytes().any(|b| b.is_ascii_alphabetic()))
 }
 
-/// A text that is a page's number and nothing else.
+/// The page number, if the text is nothing else.
 pub fn number(text: &str) -> Option<u32> {
     let bare = text.trim_matches(|c: char| !c.is_alphanumeric());
     if bare.is_empty() || !bare.bytes().all(|b| b.is_ascii_digit()) || text.len() > bare.len() + 4 {
@@ -75,7 +75,7 @@ pub fn number(text: &str) -> Option<u32> {
     bare.parse().ok().filter(|number| (1..=MAX_PAGE).contains(number))
 }
 
-/// The number that the reader is at: marked, linked to this very page, or standing there as mere text.
+/// The current page's number: marked, linked to this page, or plain text.
 fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId, u32)]) -> Option<u32> {
     let marked = |node: NodeId| {
         tree.attribute(node, "aria-current").is_some()
@@ -93,7 +93,7 @@ fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId
                 |node: NodeId| tree.ancestors(node).take_while(|&it| it != pager).any(|it| link::is_link(tree, it));
             let texts = tree.subtree(pager).filter_map(|node| Some((node, number(tree.own_text(node)?.trim())?)));
             let plain: Vec<u32> = texts.filter(|(node, _)| !is_link(*node)).map(|(_, number)| number).collect();
-            // Beside "3 of 17" stand two numbers: the one that the links leave out is meant.
+            // "3 of 17" has two plain numbers: the current one is the one that no link has.
             plain.iter().copied().find(|it| {
                 numbers.iter().all(|(_, linked)| linked != it) && numbers.iter().any(|(_, linked)| *linked == it + 1)
             })
@@ -101,7 +101,7 @@ fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId
         .or_else(|| number_in_url(tree, url, base, numbers))
 }
 
-/// What this page's own address counts, where those of the links count what they say.
+/// The page number in this page's URL, if the links' URLs contain the numbers that the links show.
 fn number_in_url(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) -> Option<u32> {
     let place = |url: &Url| url_page_number::page_number(url).and_then(|place| u32::try_from(place).ok());
     let counts = |&(node, number): &(NodeId, u32)| {
@@ -112,7 +112,7 @@ fn number_in_url(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) 
     numbers.iter().any(|it| it.1 == here.saturating_add(1) && counts(it)).then_some(here)
 }
 
-/// Do the numbers lead to pages of one kind: the same address but for digits?
+/// Whether the links' URLs differ only in digits.
 fn share_url_pattern(tree: &Tree, base: &Url, numbers: &[(NodeId, u32)]) -> bool {
     let shape = |node: NodeId| {
         let target = link::resolve(base, tree.attribute(node, "href")?)?;
@@ -120,6 +120,6 @@ fn share_url_pattern(tree: &Tree, base: &Url, numbers: &[(NodeId, u32)]) -> bool
     };
     let shapes: Vec<Option<String>> = numbers.iter().map(|(node, _)| shape(*node)).collect();
     let most = shapes.iter().map(|it| shapes.iter().filter(|other| *other == it).count()).max().unwrap_or(0);
-    // The first page often has a shorter address.
+    // The first page often has a shorter URL.
     shapes.iter().all(Option::is_some) && most + 1 >= numbers.len()
 }

@@ -1,4 +1,5 @@
-//! What links say, in many languages: lists with bars between. A text must be one of them as a whole, but for marks around it.
+//! The words of pager links in many languages, in lists separated by bars. A link's text must match one as a whole,
+//! except for punctuation around it.
 
 use std::sync::LazyLock;
 
@@ -8,7 +9,8 @@ use foldhash::{HashMap, HashSet};
 use super::words::LinkMeaning;
 
 const NEXT: &str = "\
-    next|next page|next entries|next posts|go to next page|more results|next results|forward|weiter|nächste|nächste seite|naechste|vor|\
+    next|next page|next entries|next posts|go to next page|more results|next results|forward|weiter|nächste|\
+    nächste seite|naechste|vor|\
     vorwärts|suivant|suivante|suivants|page suivante|siguiente|página siguiente|pagina siguiente|siguientes|\
     próxima|proxima|próximo|proximo|próxima página|seguinte|seguint|següent|volgende|volgende pagina|successivo|\
     successiva|pagina successiva|avanti|prossima|далее|дальше|следующая|следующая страница|след|вперед|вперёд|\
@@ -23,12 +25,12 @@ const NEXT: &str = "\
     tovább|következő oldal|sonraki sayfa|επόμενο|επόμενη σελίδα|tiếp|tiếp theo|trang sau|selanjutnya|berikutnya|\
     seterusnya|หน้าถัดไป|次ページ|次頁|つぎへ|다음페이지|后一页|后页|下一个|التالية|الصفحة التالية|بعدی|صفحه بعد|הבאה|הדף הבא|\
     עמוד הבא";
-/// Said amid other words: “Go to the next page”.
+/// Phrases inside a longer text: “Go to the next page”.
 const NEXT_PHRASES: &str = "\
     next page|nächste seite|nächsten seite|page suivante|página siguiente|siguiente página|próxima página|\
     pagina successiva|volgende pagina|следующая страница|следующую страницу|następna strona|następnej strony|\
     další strán|nästa sida|neste side|næste side|下一页|下一頁|次のページ|다음 페이지";
-/// Back, and to both ends: none of them leads to the page after this one.
+/// Previous, first and last page.
 const BACK: &str = "\
     prev|previous|previous page|back|zurück|vorherige|précédent|précédente|anterior|anteriores|vorige|\
     precedente|indietro|назад|предыдущая|пред|předchozí|poprzednia|wstecz|föregående|forrige|edellinen|上一页|上一頁|\
@@ -40,7 +42,7 @@ const BACK: &str = "\
     last page|letzte|letzte seite|erste|dernière|dernière page|dernier|première|última|ultima|última página|\
     primera|primeira|laatste|eerste|последняя|первая|в конец|конец|ostatnia|pierwsza|poslední|první|末页|末頁|尾页|\
     最后一页|最后|首页|最後|最初|마지막|처음|son|ilk|sista|siste|sidste|viimeinen";
-/// What blogs call the posts before these, and after.
+/// Links of blogs to older posts; below, to newer ones.
 const OLDER: &str = "\
     older|older posts|older entries|older articles|older stories|older news|older comments|older items|\
     previous entries|previous posts|ältere beiträge|ältere einträge|ältere artikel|ältere posts|\
@@ -53,25 +55,27 @@ const OLDER: &str = "\
 const NEWER: &str = "\
     newer|newer posts|newer entries|newer articles|newer stories|newer news|newer comments|newer items|\
     neuere beiträge|neuere einträge|neuere artikel|neuere posts|entradas recientes|\
-    entradas más recientes|articles plus récents|messages plus récents|postagens mais recentes|posts recentes|posts mais recentes|post più recenti|articoli più recenti|\
+    entradas más recientes|articles plus récents|messages plus récents|postagens mais recentes|posts recentes|\
+    posts mais recentes|post più recenti|articoli più recenti|\
     nieuwere berichten|nieuwere posts|nowsze posty|nowsze wpisy|novější příspěvky|novšie príspevky|\
     újabb bejegyzések|более новые записи|новые записи|yeni yazılar|daha yeni yazılar|\
     yeni kayıtlar|nyare inlägg|nyere indlæg|nyere innlegg|uudemmat|新しい投稿|新しい記事|较新的文章|新的文章|postingan baru";
-/// What follows "next" when it leads to something else.
+/// Words after “next” that mean something else than a page.
 const OTHERS: &str = "\
     post|article|story|thread|topic|photo|image|picture|video|chapter|item|product|month|week|day|year|slide|\
     event|episode|question|step|entry";
-/// What a button says that fetches more of the list.
+/// Labels of “load more” buttons.
 const MORE: &str = "\
     load more|show more|view more|see more|more results|more posts|mehr laden|mehr anzeigen|weitere laden|\
     charger plus|voir plus|afficher plus|cargar más|mostrar más|ver más|carregar mais|ver mais|mostrar mais|\
     carica altri|mostra altri|meer laden|toon meer|показать ещё|показать еще|загрузить ещё|загрузить еще|\
     pokaż więcej|načíst další|visa fler|vis flere|もっと見る|加载更多|載入更多|더보기";
-/// Also the names by which icon fonts are called.
+/// Arrows, and their names in icon fonts.
 const ARROWS: &str = "\
     >|>>|»|›|→|▶|►|⟩|➔|→→|»»|⇒|❯|▸||navigate_next|chevron_right|keyboard_arrow_right|arrow_forward|arrow_right";
 
-/// What a text says that is one of the lists as a whole. Looked up for every link of every page, so it is one table.
+/// The meaning of a text that matches a phrase as a whole. Looked up for every link of every page, so it is one hash
+/// table.
 pub fn meaning_of(text: &str) -> Option<LinkMeaning> {
     static TABLE: LazyLock<HashMap<&str, LinkMeaning>> = LazyLock::new(|| {
         let lists = [
@@ -90,7 +94,7 @@ pub fn is_arrow(text: &str) -> bool {
     TABLE.contains(text)
 }
 
-/// Is “next page” said amid other words?
+/// Whether the text contains a phrase for “next page”.
 pub fn mentions_next(text: &str) -> bool {
     static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(NEXT_PHRASES.split('|')).ok());
     FINDER.as_ref().is_some_and(|finder| finder.is_match(text))
@@ -101,7 +105,7 @@ pub fn begins_with_more(text: &str) -> bool {
     PHRASES.iter().any(|it| text.starts_with(it))
 }
 
-/// Is what stands after “next” something else than a page?
+/// Whether the words after “next” name something else than a page.
 pub fn names_other_content(text: &str) -> bool {
     OTHERS.split('|').any(|it| text.starts_with(it))
 }

@@ -1,4 +1,4 @@
-//! Pagers that a script turns: `<a href="javascript:__doPostBack('grid','Page$2')">2</a>`.
+//! Pagers with POST-backs: `<a href="javascript:__doPostBack('grid','Page$2')">2</a>`.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use super::numbers::number;
 use super::words::{self, LinkMeaning};
 use crate::page::{NodeId, Tree};
 
-/// The current page's number stands beside the links, not farther up than this.
+/// How many ancestors of a link are searched for the current page's number.
 const LEVELS: usize = 4;
 
-/// The element to press for the page after this one.
+/// The element to press for the next page.
 pub fn next(tree: &Tree) -> Option<NodeId> {
     let links: Vec<NodeId> = tree
         .subtree(tree.root())
@@ -26,7 +26,7 @@ pub fn next(tree: &Tree) -> Option<NodeId> {
     links.iter().find(says_next).or_else(numbered).or_else(|| links.iter().find(is_arrow)).copied()
 }
 
-/// Does this link count one more than a number beside it that is no link?
+/// Whether the link's number is one more than a number beside it that is no link.
 fn is_after_current(tree: &Tree, node: NodeId) -> bool {
     let own = number(&tree.text(node)).or_else(|| {
         // `…` leads to the next block of numbers: its argument says to which page.

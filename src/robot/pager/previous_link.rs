@@ -1,18 +1,18 @@
-//! What led on once leads on again: from the second page on, the link that looks and speaks as the last one did is taken
-//! without weighing all others. A crawl of small pages spent a fourteenth of its time on that.
+//! Reuses the signature of the last next link: from the second page on, the link with the same text and look is taken
+//! without scoring all others. A crawl of small pages spent a fourteenth of its time on scoring.
 
 use url::Url;
 
 use super::{LinkMeaning, NextPolicy, leads_on_in_list, link, next_node, target, words};
 use crate::page::{NodeId, Tree};
 
-/// Remembers how a list leads on.
+/// Finds the next link, and remembers its signature for the next page.
 #[derive(Default)]
 pub struct NextLinkFinder {
     previous: Option<LinkSignature>,
 }
 
-/// What a link says and what it looks like, with what it stands in.
+/// A link's text, and the attributes of the link and its parent.
 #[derive(PartialEq, Eq)]
 struct LinkSignature {
     label: String,
@@ -20,7 +20,7 @@ struct LinkSignature {
 }
 
 impl NextLinkFinder {
-    /// Where a walk goes on from this page; `None` when no link says so clearly.
+    /// The URL of the next page; `None` if no link is clearly the next one.
     pub fn next_url(&mut self, tree: &Tree, url: &Url) -> Option<Url> {
         if let Some(again) = self.previous.as_ref().and_then(|look| look.find_next(tree, url)) {
             return Some(again);
@@ -32,14 +32,14 @@ impl NextLinkFinder {
 }
 
 impl LinkSignature {
-    /// Only of words that stay: the number of a page changes with it.
+    /// `None` for a page number, which is different on every page.
     fn of(tree: &Tree, node: NodeId) -> Option<LinkSignature> {
         let label = link::label(tree, node).into_owned();
         let stays = matches!(words::label_meaning(&label), LinkMeaning::Next | LinkMeaning::Older);
         stays.then(|| LinkSignature { label, attributes: signature_attributes(tree, node).map(str::to_owned) })
     }
 
-    /// The one place that all links of this look lead to, when it is further on in this list.
+    /// The common target of all links with this signature, if it is a later page of this list.
     fn find_next(&self, tree: &Tree, url: &Url) -> Option<Url> {
         let is_like = |&node: &NodeId| {
             link::is_link(tree, node)
@@ -53,7 +53,7 @@ impl LinkSignature {
     }
 }
 
-/// What tells a next link from one that only says the same: what it is marked as, its class and its parent's.
+/// `rel`, class and the parent's class: they separate a next link from another link with the same text.
 fn signature_attributes(tree: &Tree, node: NodeId) -> [&str; 3] {
     let above = tree.parent(node).and_then(|parent| tree.class(parent));
     [tree.class(node), tree.attribute(node, "rel"), above].map(Option::unwrap_or_default)

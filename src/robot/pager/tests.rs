@@ -75,8 +75,10 @@ fn shown(html: &str, url: &str) -> (&'static str, Option<String>) {
 fn a_walk_goes_on_to_older_posts_however_they_are_marked() {
     for html in [
         "<a href=/page/3>Older posts</a> <a href=/>Newer posts</a>",
-        "<div class=nav-previous><a href=/page/3>← Older posts</a></div><div class=nav-next><a href=/>Newer posts →</a></div>",
-        "<div class=nav-previous><a href=/page/3>Ältere Beiträge</a></div><div class=nav-next><a href=/page/1>Neuere Beiträge</a></div>",
+        "<div class=nav-previous><a href=/page/3>← Older posts</a></div>\
+         <div class=nav-next><a href=/>Newer posts →</a></div>",
+        "<div class=nav-previous><a href=/page/3>Ältere Beiträge</a></div>\
+         <div class=nav-next><a href=/page/1>Neuere Beiträge</a></div>",
         "<a href=/page/1>« Next posts</a> <a href=/page/3>Previous posts »</a>",
     ] {
         assert_eq!(next(html, "http://blog.test/page/2").as_deref(), Some("http://blog.test/page/3"), "{html}");

@@ -1,4 +1,4 @@
-//! What the words of a link, and the names around it, say.
+//! The meaning of a link's text, attributes and class names for paging.
 
 use std::borrow::Cow;
 
@@ -8,26 +8,26 @@ use crate::page::{NodeId, Tree};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkMeaning {
     Next,
-    /// Nothing but an arrow to the right.
+    /// Only an arrow to the right.
     Arrow,
     Back,
-    /// On to another article, photo or topic: not another page of this list.
+    /// The next article, photo or topic: not another page of this list.
     NextOther,
-    /// To what was written before, or after: which of them is next depends on how one reads a blog.
+    /// Older or newer posts of a blog: which of them is next depends on [`super::NextPolicy`].
     Older,
     Newer,
-    /// “More events”: of this list only where the address counts pages.
+    /// “More events”: a next link only if the URL has a page number.
     More,
     Nothing,
 }
 
-/// A pager's words are few; a longer text is a sentence.
+/// A pager's texts are short; a longer text is a sentence.
 const MAX_WORDS: usize = 5;
 const MAX_CHARS: usize = 40;
-/// What is around a link and nothing else has few nodes; a larger one is not read for every link in it.
+/// A wrapper around a single link has few nodes; a larger parent is not read again for every link in it.
 const MAX_WRAPPER_NODES: u32 = 16;
 
-/// Does a button fetch more of the list? It may say of what: “Load more hotels”.
+/// Whether the label is that of a “load more” button, with or without an object: “Load more hotels”.
 pub fn is_load_more_label(label: &str) -> bool {
     let label = label.trim().to_lowercase();
     let is_short = label.chars().count() <= MAX_CHARS && label.split_whitespace().count() <= MAX_WORDS;
@@ -38,10 +38,9 @@ fn begins_with_more(label: &str) -> bool {
     phrases::begins_with_more(label.trim_start_matches(|c: char| !c.is_alphanumeric()))
 }
 
-/// What a link's text says.
 pub fn label_meaning(label: &str) -> LinkMeaning {
     let label = label.trim();
-    // A letter is four bytes at most.
+    // A character has at most four bytes.
     if label.len() > 4 * MAX_CHARS {
         return LinkMeaning::Nothing;
     }
@@ -69,7 +68,7 @@ pub fn label_meaning(label: &str) -> LinkMeaning {
     }
 }
 
-/// Without memory of its own where it fits into the room: every link of every page is read so.
+/// Lower case without an allocation for short ASCII texts: this runs for every link of every page.
 fn lowercase<'r>(text: &str, room: &'r mut [u8]) -> Cow<'r, str> {
     match room.get_mut(..text.len()).filter(|_| text.is_ascii()) {
         Some(room) => {
@@ -81,7 +80,7 @@ fn lowercase<'r>(text: &str, room: &'r mut [u8]) -> Cow<'r, str> {
     }
 }
 
-/// Do class, id, title or label of the link, or of what it stands in alone, say so?
+/// Whether class, id, title or label of the link, or of a wrapper around it alone, have this meaning.
 pub fn attributes_mean(tree: &Tree, node: NodeId, what: LinkMeaning) -> bool {
     let is_small = |it: NodeId| tree.end(it).0 - it.0 <= MAX_WRAPPER_NODES;
     let is_alone = |parent: NodeId| is_small(parent) && tree.text(parent) == tree.text(node);
@@ -101,7 +100,7 @@ fn element_means(tree: &Tree, node: NodeId, what: LinkMeaning) -> bool {
     labelled || ["class", "id"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| names_meaning(it) == what)
 }
 
-/// What class names and ids say: `btn-next`, `pageNext`; but not `prev_next`, which both links of a pager have.
+/// The meaning of class names and ids: `btn-next`, `pageNext`; not `prev_next`, which both links of a pager have.
 fn names_meaning(names: &str) -> LinkMeaning {
     let has_word = |word: &[u8]| names.as_bytes().windows(word.len()).any(|it| it.eq_ignore_ascii_case(word));
     if !has_word(b"next") && !has_word(b"prev") {
@@ -117,7 +116,7 @@ fn names_meaning(names: &str) -> LinkMeaning {
     }
 }
 
-/// Is the link a picture of an arrow to the right, drawn by its class: `fa-angle-right`?
+/// Whether the link is an icon of an arrow to the right, by its class: `fa-angle-right`.
 pub fn is_drawn_arrow(tree: &Tree, node: NodeId) -> bool {
     const SHAPES: &[&str] = &["arrow", "chevron", "angle", "caret"];
     tree.subtree(node)
@@ -126,15 +125,15 @@ pub fn is_drawn_arrow(tree: &Tree, node: NodeId) -> bool {
         .any(|names| has_part(names, &["right"]) && has_part(names, SHAPES))
 }
 
-/// An icon is the link itself or stands right in it.
+/// An icon is the link itself or one of its first descendants.
 const DRAWN_NODES: usize = 4;
 
-/// Is one of these words a part of the names?
+/// Whether one of the words is a part of the names.
 pub fn has_part(names: &str, words: &[&str]) -> bool {
     parts(names).iter().any(|part| words.contains(&part.as_str()))
 }
 
-/// Is this element a pager by its names?
+/// Whether the element is a pager by its class, id, role or label.
 pub fn is_pager(tree: &Tree, node: NodeId) -> bool {
     const PARTS: &[&str] = &[
         "pagination",
@@ -158,14 +157,14 @@ pub fn is_pager(tree: &Tree, node: NodeId) -> bool {
         .any(|it| has_part(it, PARTS))
 }
 
-/// Is this a part of the page that pages through something else than the list?
+/// Whether the element is a widget with its own next links, such as a calendar or a carousel.
 pub fn is_other_widget(tree: &Tree, node: NodeId) -> bool {
     const PARTS: &[&str] =
         &["calendar", "datepicker", "carousel", "slider", "slideshow", "gallery", "slick", "lightbox"];
     ["class", "id"].iter().filter_map(|name| tree.attribute(node, name)).any(|it| has_part(it, PARTS))
 }
 
-/// `btnNext page_links` as btn, next, page, links.
+/// Splits `btnNext page_links` into btn, next, page, links.
 fn parts(names: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut part = String::new();

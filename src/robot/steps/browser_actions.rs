@@ -1,4 +1,5 @@
-//! `click`, `scroll` and `wait_for`: what is done on the page that a browser shows. The robot stands on what it shows then.
+//! Steps of the browser engine: `click`, `scroll` and `wait_for`. Afterwards the current page is what the browser
+//! shows.
 
 use std::time::Duration;
 
@@ -12,18 +13,17 @@ use super::follow::{describe, selector};
 use crate::model::Failure;
 use crate::model::script::{LinkSelector, ScrollStep, WaitForStep};
 
-/// How long `wait_for` waits when it does not say.
+/// The timeout of `wait_for` without `timeout`.
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);
 
 pub async fn click(walker: &mut Walker<'_>, wanted: &LinkSelector, strict: bool) -> Result<(), WalkError> {
     walker.return_browser_to_page().await?;
     let Some(place) = find_clickable(walker, wanted)? else {
-        return Err(walker.error(Failure::Robot, format!("the page has nothing to click {}", describe(wanted))));
+        return Err(walker.error(Failure::Robot, format!("the page has no element to click {}", describe(wanted))));
     };
     click_element(walker, &place, strict).await
 }
 
-/// Clicks an element of the page.
 pub async fn click_element(walker: &mut Walker<'_>, place: &ElementPosition, strict: bool) -> Result<(), WalkError> {
     let (browser, session) = browser_and_session(walker)?;
     let shown = browser.click(session, place).await;
@@ -52,7 +52,7 @@ pub async fn wait_for(walker: &mut Walker<'_>, step: &WaitForStep) -> Result<(),
     let shown = browser.wait_for(session, sight, time).await;
     match walker.trace_exchange(shown)? {
         Some(page) => {
-            walker.trace("it is there");
+            walker.trace("found");
             walker.load_checked(page, true)
         }
         None => {
@@ -64,7 +64,7 @@ pub async fn wait_for(walker: &mut Walker<'_>, step: &WaitForStep) -> Result<(),
     }
 }
 
-/// `wait`, while a browser goes on with its page.
+/// `wait` with a browser, whose page goes on loading meanwhile.
 pub async fn wait(walker: &mut Walker<'_>, time: Duration) -> Result<(), WalkError> {
     walker.return_browser_to_page().await?;
     let (browser, session) = browser_and_session(walker)?;
@@ -73,7 +73,7 @@ pub async fn wait(walker: &mut Walker<'_>, time: Duration) -> Result<(), WalkErr
     walker.load_checked(page, true)
 }
 
-/// What can be clicked and fits what is said: anything that a selector names; by its text a button or a link.
+/// The element to click: any element that a selector names, or a button or link with the text.
 pub fn find_clickable(walker: &Walker<'_>, wanted: &LinkSelector) -> Result<Option<ElementPosition>, WalkError> {
     let css = wanted.css.as_deref().map(|css| selector(walker, css)).transpose()?;
     let text = wanted.text.as_deref().map(|text| walker.expand(text)).transpose()?;
@@ -84,7 +84,7 @@ pub fn find_clickable(walker: &Walker<'_>, wanted: &LinkSelector) -> Result<Opti
 
 fn browser_and_session<'w>(walker: &'w mut Walker<'_>) -> Result<(&'w mut Browser, &'w mut Session), WalkError> {
     if walker.browser.is_none() {
-        let sentence = "this needs a browser: set `fetch.engine = \"browser\"` in task.toml";
+        let sentence = "this step needs the browser engine: set `fetch.engine = \"browser\"` in task.toml";
         return Err(walker.error(Failure::Config, sentence));
     }
     let browser = walker.browser.as_mut().expect("it is there");

@@ -1,4 +1,4 @@
-//! `expect` and the `when` of an `if`: what is said of the current page or of a variable.
+//! Conditions on the current page or on a variable: `expect`, and `when` of an `if`.
 
 use super::super::WalkError;
 use super::super::session::display_url;
@@ -30,7 +30,7 @@ pub fn holds(walker: &Walker<'_>, condition: &Condition) -> Result<bool, WalkErr
     unmet_part(walker, condition).map(|complaint| complaint.is_none())
 }
 
-/// The first thing that is not as said.
+/// The first part of the condition that does not hold, as a sentence.
 pub fn unmet_part(walker: &Walker<'_>, condition: &Condition) -> Result<Option<String>, WalkError> {
     let of_variable = unmet_variable_part(walker, condition)?;
     if of_variable.is_some() || !is_about_page(condition) {
@@ -46,7 +46,7 @@ pub fn unmet_part(walker: &Walker<'_>, condition: &Condition) -> Result<Option<S
     if let Some(part) = &condition.url {
         let part = walker.expand(part)?;
         if !stand.page.meta.url.as_str().contains(&part) {
-            return Ok(Some(format!("the page is {url}, which has no “{part}” in it")));
+            return Ok(Some(format!("the page is {url}, whose address does not contain “{part}”")));
         }
     }
     if let Some(text) = &condition.text {

@@ -1,4 +1,5 @@
-//! `details`: the page behind one link of each record. One that cannot be had costs its columns, not the run.
+//! `details`: fetches the detail page of each record. A detail page that fails leaves its columns empty; the run goes
+//! on.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -9,7 +10,7 @@ use super::super::walker::{LoadedPage, Walker};
 use crate::model::Failure;
 use crate::model::script::DetailsStep;
 
-/// So many failures in a row, and the site is down or has had enough of us.
+/// After more failures in a row the run fails: the site is down or blocks us.
 const MAX_FAILURES: u32 = 10;
 
 pub async fn details(walker: &mut Walker<'_>, step: &DetailsStep) -> Result<(), WalkError> {
@@ -32,8 +33,8 @@ pub async fn details(walker: &mut Walker<'_>, step: &DetailsStep) -> Result<(), 
                     Some(stand)
                 }
                 Err(trouble) if may_go_on(trouble.cause) && in_a_row < MAX_FAILURES => {
-                    walker.trace(format!("left out: {}", trouble.sentence));
-                    // What a site does not want robots to see says nothing about its health.
+                    walker.trace(format!("detail page skipped: {}", trouble.sentence));
+                    // A page that robots.txt disallows is no sign that the site is down.
                     let counts = u32::from(trouble.cause != Failure::RobotsTxt);
                     (missing, in_a_row) = (missing + 1, in_a_row + counts);
                     last = Some(trouble);
@@ -41,7 +42,7 @@ pub async fn details(walker: &mut Walker<'_>, step: &DetailsStep) -> Result<(), 
                 }
                 Err(trouble) => return Err(trouble),
             };
-            // Only the page before is likely to be wanted again; all of them would fill the memory.
+            // Only the previous page is likely to be needed again; all of them would fill the memory.
             read.clear();
             read.insert(address.clone(), stand);
         }
@@ -55,7 +56,7 @@ pub async fn details(walker: &mut Walker<'_>, step: &DetailsStep) -> Result<(), 
     match last {
         Some(trouble) if missing == most => return Err(trouble),
         Some(_) => {
-            let remark = format!("{missing} of {most} detail pages could not be had");
+            let remark = format!("{missing} of {most} detail pages could not be fetched");
             walker.trace(&remark);
             walker.remark = Some(remark);
         }
@@ -72,10 +73,10 @@ async fn fetch_detail(
     let referrer = list.map(|list| list.page.meta.url.clone());
     walker.go(PageRequest { referrer, ..PageRequest::get(url) }, true).await?;
     let here = walker.current.clone();
-    here.ok_or_else(|| walker.error(Failure::Internal, "a page that came is not there"))
+    here.ok_or_else(|| walker.error(Failure::Internal, "the fetched detail page is missing"))
 }
 
-/// What concerns this one page. Time, memory, limits and log-in concern the run.
+/// Whether the failure concerns this page only. Time, memory, limits and login concern the whole run.
 fn may_go_on(cause: Failure) -> bool {
     matches!(cause, Failure::Http | Failure::Network | Failure::RobotsTxt)
 }

@@ -1,4 +1,4 @@
-//! `follow`: a link of the current page; also a button or a script's post-back that stands where a link would.
+//! `follow`: a link of the current page, or a button or POST-back in place of one.
 
 use super::super::WalkError;
 use super::super::link::{self, LinkQuery};
@@ -10,7 +10,7 @@ use crate::model::Failure;
 use crate::model::script::LinkSelector;
 use crate::page::{NodeId, Selector};
 
-/// How many links a message lists, so that the right one can be seen.
+/// How many links the error message lists.
 const MAX_LISTED_LINKS: usize = 12;
 
 pub async fn follow(walker: &mut Walker<'_>, follow: &LinkSelector, strict: bool) -> Result<(), WalkError> {
@@ -23,7 +23,7 @@ pub async fn follow(walker: &mut Walker<'_>, follow: &LinkSelector, strict: bool
     walker.go(request, strict).await
 }
 
-/// The request that a click on what is wanted makes.
+/// The request that a click on the link makes.
 pub fn find(walker: &Walker<'_>, follow: &LinkSelector) -> Result<Option<PageRequest>, WalkError> {
     let css = match &follow.css {
         Some(css) => Some(selector(walker, css)?),
@@ -44,7 +44,7 @@ pub fn find(walker: &Walker<'_>, follow: &LinkSelector) -> Result<Option<PageReq
     Ok(None)
 }
 
-/// What a click on an element that is no link sends: a post-back or the form of a button.
+/// The request that a click on another element makes: a POST-back, or the form of a button.
 pub fn click(walker: &Walker<'_>, node: NodeId) -> Result<Option<PageRequest>, WalkError> {
     match post_back::post_back_of(&walker.current_page()?.tree, node) {
         Some(event) => submit::post_back_request(walker, node, &event),

@@ -10,11 +10,11 @@ use crate::model::script::ForEachStep;
 
 pub async fn for_each(walker: &mut Walker<'_>, step: &ForEachStep) -> Result<(), WalkError> {
     let items = items(walker, step)?;
-    walker.trace(format!("{} items", items.len()));
+    walker.trace(format!("{} item{}", items.len(), if items.len() == 1 { "" } else { "s" }));
     let start = walker.current.clone();
     let mut failed: Vec<String> = Vec::new();
     for item in &items {
-        // Every item begins where the first one did.
+        // Every item starts on the same page.
         walker.current = start.clone();
         for (name, value) in item {
             walker.set_variable(name, value.clone());
@@ -30,19 +30,19 @@ pub async fn for_each(walker: &mut Walker<'_>, step: &ForEachStep) -> Result<(),
         match done {
             Ok(()) => walker.extract_by_default(&step.steps)?,
             Err(trouble) if step.go_on && may_go_on(trouble.cause) => {
-                walker.trace(format!("“{value}” is left out: {}", trouble.sentence));
+                walker.trace(format!("“{value}” skipped: {}", trouble.sentence));
                 failed.push(value);
             }
             Err(trouble) => return Err(trouble),
         }
     }
     if !failed.is_empty() && failed.len() == items.len() {
-        return Err(walker.error(Failure::Robot, "not one of the items could be had; the trace says why for each"));
+        return Err(walker.error(Failure::Robot, "all items failed; the trace (`pieme log TASK`) says why for each"));
     }
     Ok(())
 }
 
-/// A run that is out of time or memory, or not let in, does not get better with the next item.
+/// Whether the next item may succeed: not after a time, memory or login failure.
 fn may_go_on(cause: Failure) -> bool {
     matches!(cause, Failure::Network | Failure::Http | Failure::Robot)
 }

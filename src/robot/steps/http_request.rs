@@ -1,4 +1,4 @@
-//! `get` and `post`: a request of the script's own making.
+//! `get` and `post`: a request that the script describes.
 
 use serde_json::Value;
 use url::{Url, form_urlencoded};
@@ -48,15 +48,15 @@ fn request(walker: &Walker<'_>, ask: &RequestStep) -> Result<PageRequest, WalkEr
     Ok(request)
 }
 
-/// An address in a script: relative to the current page, or to the task's own URL.
+/// Resolves a URL of the script against the current page, or against the task's `url`.
 pub fn resolve_url(walker: &Walker<'_>, text: &str) -> Result<Url, WalkError> {
     let here = walker.current.as_ref().map(|stand| link::base(&stand.tree, &stand.page.meta.url));
     let base = here.or_else(|| walker.task.url.clone());
     let url = base.map_or_else(|| Url::parse(text), |base| base.join(text));
-    url.map_err(|error| walker.error(Failure::Config, format!("“{text}” is not an address: {error}")))
+    url.map_err(|error| walker.error(Failure::Config, format!("“{text}” is not a URL: {error}")))
 }
 
-/// Variables stand in texts only; a number that comes from one is written as a text.
+/// Expands variables in strings only, so a number from a variable is sent as a string.
 fn expand_json(walker: &Walker<'_>, value: &Value) -> Result<Value, WalkError> {
     Ok(match value {
         Value::String(text) => Value::String(walker.expand(text)?),

@@ -1,6 +1,6 @@
-//! `login`: into the site, unless the kept session still is; and in again, once, when the site has thrown us out.
+//! `login`: logs in unless the kept session is still valid, and once more if it expires during the walk.
 //!
-//! A site that does not let us in is asked once and no more: a second wrong password is half a lock-out.
+//! A login that the site rejects is never retried: a second wrong password is half a lock-out.
 
 use std::collections::BTreeMap;
 
@@ -16,20 +16,19 @@ use crate::model::Failure;
 use crate::model::script::LoginStep;
 use crate::page::tree::collapse;
 
-/// How the site was entered.
+/// The login that was made.
 #[derive(Clone)]
 pub struct LoginState {
     step: LoginStep,
-    /// The page with the form, to come back to.
+    /// The page with the form.
     login_url: Option<Url>,
-    /// Being thrown out once may be a session that ended; twice is a site that does not want us.
+    /// One logout may be an expired session; a second one is an error.
     has_logged_in_again: bool,
-    /// While we are at it, no page is a reason to log in.
+    /// Set during the login: its own pages must not trigger another one.
     in_progress: bool,
 }
 
 impl LoginState {
-    /// Are we logging in right now?
     pub fn is_in_progress(&self) -> bool {
         self.in_progress
     }
@@ -46,7 +45,7 @@ pub async fn login(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), Walk
     walker.login =
         Some(LoginState { step: step.clone(), login_url: door.clone(), has_logged_in_again: false, in_progress: true });
     if let Some(url) = door.filter(|_| step.url.is_some()) {
-        // Some sites answer 401 or 403 with their log-in page.
+        // Some sites send their login page with status 401 or 403.
         walker.go_without_relogin(PageRequest::get(url), false).await?;
     }
     if looks_logged_out(walker, step)? {
@@ -58,7 +57,7 @@ pub async fn login(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), Walk
     Ok(())
 }
 
-/// Has the site thrown us out? Never while we are logging in.
+/// Whether the current page shows that the session has expired; never during a login.
 pub fn is_logged_out(walker: &Walker<'_>) -> Result<bool, WalkError> {
     match &walker.login {
         Some(login) if !login.in_progress && walker.current.is_some() => looks_logged_out(walker, &login.step.clone()),
@@ -66,7 +65,7 @@ pub fn is_logged_out(walker: &Walker<'_>) -> Result<bool, WalkError> {
     }
 }
 
-/// Logs in once more, where the site has forgotten us in the middle of a walk.
+/// Logs in again after the session has expired; fails the second time.
 pub async fn log_in_again(walker: &mut Walker<'_>) -> Result<(), WalkError> {
     let Some(login) = walker.login.clone() else { return Ok(()) };
     if login.has_logged_in_again {
@@ -88,11 +87,11 @@ fn set_in_progress(walker: &mut Walker<'_>, busy: bool) {
     }
 }
 
-/// Every request to the site carries user and password; the first one shows whether they are right.
+/// Sends user and password with every request to the site; the first response shows whether they are right.
 async fn log_in_with_basic_auth(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
     let url = match &step.url {
         Some(url) => http_request::resolve_url(walker, &walker.expand(url)?)?,
-        None => walker.task.url.clone().ok_or_else(|| walker.error(Failure::Config, "`login` needs a `url` here"))?,
+        None => walker.task.url.clone().ok_or_else(|| walker.error(Failure::Config, "`basic = true` needs a `url`"))?,
     };
     let (user, password) = (walker.expand(&step.user)?, walker.expand(&step.password)?);
     walker.session.authorise(&url, user, password);
@@ -106,12 +105,12 @@ fn looks_logged_out(walker: &Walker<'_>, step: &LoginStep) -> Result<bool, WalkE
     }
 }
 
-/// Does the current page, whatever form the script names, ask for a password to log in?
+/// Whether the current page has a login form, whatever form the script names.
 fn asks_for_password(walker: &Walker<'_>) -> Result<bool, WalkError> {
     Ok(form::find(&walker.current_page()?.tree, "login").is_some_and(|form| form.password().is_some()))
 }
 
-/// The log-in form of the current page.
+/// The login form of the current page.
 fn login_form(walker: &Walker<'_>, step: &LoginStep) -> Result<Option<Form>, WalkError> {
     let wanted = step.form.as_deref().map(|form| walker.expand(form)).transpose()?;
     let tree = &walker.current_page()?.tree;
@@ -121,7 +120,7 @@ fn login_form(walker: &Walker<'_>, step: &LoginStep) -> Result<Option<Form>, Wal
     })
 }
 
-/// Fills the form, and those that come after it: the password on a page of its own, a one-time code.
+/// Fills the login form and those that follow it: a page of its own for the password, a one-time code.
 async fn fill_login_forms(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
     walker.return_browser_to_page().await?;
     let Some(mut form) = login_form(walker, step)? else {
@@ -134,7 +133,7 @@ async fn fill_login_forms(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(
     }
     said.insert(name_of(form.username(), "user"), walker.expand(&step.user)?);
     if form.password().is_none() {
-        // The name first, the password on the next page.
+        // The user name first; the password is asked for on the next page.
         submit_form(walker, &form, &said).await?;
         said = BTreeMap::new();
         form = form::find(&walker.current_page()?.tree, "login")
@@ -153,7 +152,7 @@ async fn fill_login_forms(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(
     submit_form(walker, &form, &said).await?;
     submit_one_time_code(walker, step).await?;
     if looks_logged_out(walker, step)? {
-        return Err(walker.error(Failure::Login, refusal(walker, "the site did not let us in")));
+        return Err(walker.error(Failure::Login, refusal(walker, "the site rejected the login")));
     }
     walker.trace("logged in");
     Ok(())
@@ -178,7 +177,7 @@ async fn submit_form(walker: &mut Walker<'_>, form: &Form, said: &BTreeMap<Strin
     }
 }
 
-/// A page that asks for a code after the password.
+/// Sends the one-time code if the current page asks for it.
 async fn submit_one_time_code(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
     let asked = form::find_all(&walker.current_page()?.tree)
         .into_iter()
@@ -194,12 +193,12 @@ async fn submit_one_time_code(walker: &mut Walker<'_>, step: &LoginStep) -> Resu
         .into_iter()
         .any(|form| form.password().is_none() && form.code().is_some());
     if still {
-        return Err(walker.error(Failure::Login, refusal(walker, "the site did not take the one-time code")));
+        return Err(walker.error(Failure::Login, refusal(walker, "the site rejected the one-time code")));
     }
     Ok(())
 }
 
-/// The one-time code of now.
+/// The current one-time code; it is redacted from now on.
 fn current_totp_code(walker: &mut Walker<'_>, step: &LoginStep) -> Result<String, WalkError> {
     let key = walker.expand(step.totp.as_deref().unwrap_or_default())?;
     let code = totp_code(&key, Utc::now()).ok_or_else(|| {
@@ -215,12 +214,12 @@ fn totp_code(key: &str, now: DateTime<Utc>) -> Option<String> {
     const SHORTEST_KEY: usize = 10;
     let key: String = key.chars().filter(|c| !matches!(c, ' ' | '-' | '=')).collect::<String>().to_uppercase();
     let key = totp_rs::Secret::try_from_base32(key).ok().filter(|key| key.as_bytes().len() >= SHORTEST_KEY)?;
-    // The RFC wants 16 bytes; sites hand out shorter keys. The rest is the builder's default.
+    // The RFC requires 16 bytes; some sites issue shorter keys. The rest is the builder's default.
     let totp = totp_rs::Builder::new().with_secret(key).build_noncompliant();
     Some(totp.generate(u64::try_from(now.timestamp()).ok()?).to_string())
 }
 
-/// What the site says about it, if it says something.
+/// The sentence of a rejected login, with the site's own error message if the page shows one.
 fn refusal(walker: &Walker<'_>, what: &str) -> String {
     const SIGNS: &str =
         "[role=alert], .error, .errors, .errorlist, .errornote, .alert, .flash, .message, .notice, .warning";

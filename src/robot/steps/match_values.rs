@@ -1,4 +1,4 @@
-//! `match` and `substitute`: out of the page, a header, the address or a variable, into variables.
+//! `match` and `substitute`: set variables from the page, a header, the URL or another variable.
 
 use regex::{Captures, Regex, RegexBuilder};
 use serde_json::Value;
@@ -9,9 +9,9 @@ use super::follow::selector;
 use crate::model::Failure;
 use crate::model::script::{MatchStep, SubstituteStep};
 
-/// A pattern that compiles to more than this would cost more than the page it is used on. The engine itself never backtracks.
+/// A pattern that compiles to more would cost more than the page it is used on. The regex engine never backtracks.
 pub const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// What `all` may find; more is a limit that ends the run.
+/// How many matches `all` may find; more end the run with cause `limit`.
 const MAX_MATCHES: usize = 10_000;
 
 pub fn run_match(walker: &mut Walker<'_>, step: &MatchStep) -> Result<(), WalkError> {
@@ -27,7 +27,7 @@ pub fn run_match(walker: &mut Walker<'_>, step: &MatchStep) -> Result<(), WalkEr
     };
     if found.len() > MAX_MATCHES {
         let sentence =
-            format!("more than {MAX_MATCHES} are found, the most that `all` may find; say more exactly which");
+            format!("`all` found more than {MAX_MATCHES} matches, the limit; use a narrower selector or pattern");
         return Err(walker.error(Failure::Limit, sentence));
     }
     let value = match (found.is_empty(), &step.default) {
@@ -37,7 +37,7 @@ pub fn run_match(walker: &mut Walker<'_>, step: &MatchStep) -> Result<(), WalkEr
     };
     match &step.into {
         Some(name) => walker.set_variable(name, value),
-        None => walker.trace(format!("found {} times", found.len())),
+        None => walker.trace(format!("matches: {}", found.len())),
     }
     Ok(())
 }
@@ -54,7 +54,7 @@ pub fn regex(walker: &Walker<'_>, pattern: &str) -> Result<Regex, WalkError> {
     compile_regex(pattern).map_err(|why| walker.error(Failure::Config, why))
 }
 
-/// A regular expression of a script, or what is wrong with it.
+/// Compiles a regular expression of a script.
 pub fn compile_regex(pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| {
         let text = error.to_string();
@@ -63,7 +63,7 @@ pub fn compile_regex(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-/// What the expression or `into` is about.
+/// The texts to search: elements, JSON values, headers, a variable, the URL or the whole page.
 fn match_sources(walker: &Walker<'_>, step: &MatchStep) -> Result<Vec<String>, WalkError> {
     if let Some(name) = &step.variable {
         return Ok(walker.variables.get(name).cloned().into_iter().collect());
@@ -89,7 +89,7 @@ fn match_sources(walker: &Walker<'_>, step: &MatchStep) -> Result<Vec<String>, W
     Ok(vec![stand.text.clone()])
 }
 
-/// Named groups of the first match are variables of the same name.
+/// Sets variables from the named groups of the first match.
 fn named_groups(walker: &mut Walker<'_>, regex: &Regex, texts: &[String]) {
     let Some(first) = texts.iter().find_map(|text| regex.captures(text)) else { return };
     let named: Vec<(String, String)> = regex
@@ -109,7 +109,7 @@ fn group_or_all(captures: &Captures<'_>) -> String {
 fn no_match_message(step: &MatchStep) -> String {
     let what = [("css", &step.css), ("json", &step.json), ("header", &step.header), ("regex", &step.regex)];
     let said: Vec<String> = what.iter().filter_map(|(key, it)| Some(format!("{key} `{}`", it.as_ref()?))).collect();
-    format!("nothing was found by {}; give it a `default` if that may be", said.join(" and "))
+    format!("nothing was found by {}; add a `default` if that may happen", said.join(" and "))
 }
 
 fn json_texts(stand: &LoadedPage, path: &str) -> Vec<String> {
@@ -117,7 +117,7 @@ fn json_texts(stand: &LoadedPage, path: &str) -> Vec<String> {
     json_at(&document, path).and_then(json_text).into_iter().collect()
 }
 
-/// A place in a JSON document: `data.items.0.id`.
+/// The value at a path such as `data.items.0.id`.
 pub fn json_at<'v>(document: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').filter(|key| !key.is_empty()).try_fold(document, |value, key| match value {
         Value::Object(map) => map.get(key),
@@ -126,7 +126,7 @@ pub fn json_at<'v>(document: &'v Value, path: &str) -> Option<&'v Value> {
     })
 }
 
-/// A value as a text; null is none.
+/// A JSON value as text; `None` for null.
 pub fn json_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,

@@ -1,16 +1,16 @@
-//! The operations of a script, one file each where there is something to say.
+//! The steps of a script: runs them in order and dispatches each to its file.
 
-mod match_values;
 mod browser_actions;
-mod paginator;
-mod http_request;
-mod submit;
-mod login;
-mod follow;
-mod paginate;
-mod details;
-mod for_each;
 mod condition;
+mod details;
+mod follow;
+mod for_each;
+mod http_request;
+mod login;
+mod match_values;
+mod paginate;
+mod paginator;
+mod submit;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -20,11 +20,11 @@ use super::WalkError;
 use super::walker::Walker;
 use crate::model::ScriptStep;
 
-pub use self::match_values::compile_regex;
 pub use login::{LoginState, is_logged_out, log_in_again};
+pub use match_values::compile_regex;
 pub use paginate::paginate;
 
-/// Does the steps one after the other. Boxed, since `if` and `for_each` come back here.
+/// Runs the steps in order. Boxed, since `if` and `for_each` recurse.
 pub fn run_all<'w, 'a: 'w>(
     walker: &'w mut Walker<'a>,
     all: &'w [ScriptStep],
@@ -37,9 +37,8 @@ pub fn run_all<'w, 'a: 'w>(
     })
 }
 
-/// Does one of the steps.
 pub async fn run_one(walker: &mut Walker<'_>, all: &[ScriptStep], index: usize) -> Result<(), WalkError> {
-    // A bad status is this page's end, unless the script is about to look at it.
+    // An error status is an error, unless the next step checks the status itself.
     let strict = !all.get(index + 1).is_some_and(looks_at_status);
     walker.enter_step(&all[index], index);
     let done = run(walker, &all[index], strict).await;
@@ -55,7 +54,7 @@ fn looks_at_status(step: &ScriptStep) -> bool {
     }
 }
 
-/// Does one step. `strict`: a page with a bad status is trouble.
+/// Runs one step. With `strict`, a page with an error status is an error.
 async fn run(walker: &mut Walker<'_>, step: &ScriptStep, strict: bool) -> Result<(), WalkError> {
     match step {
         ScriptStep::Get(ask) => http_request::get(walker, ask, strict).await,
@@ -69,7 +68,7 @@ async fn run(walker: &mut Walker<'_>, step: &ScriptStep, strict: bool) -> Result
         ScriptStep::ForEach(each) => for_each::for_each(walker, each).await,
         ScriptStep::If(branch) => {
             let holds = condition::unmet_part(walker, &branch.when)?.is_none();
-            walker.trace(if holds { "it is so: `then`" } else { "it is not so: `else`" });
+            walker.trace(if holds { "the condition holds: `then`" } else { "the condition does not hold: `else`" });
             run_all(walker, if holds { &branch.then } else { &branch.otherwise }).await
         }
         ScriptStep::Match(it) => match_values::run_match(walker, it),
@@ -91,7 +90,7 @@ async fn run(walker: &mut Walker<'_>, step: &ScriptStep, strict: bool) -> Result
     }
 }
 
-/// All values are those from before the step, so their order does not matter.
+/// Expands all values with the variables from before the step, so their order does not matter.
 fn set(walker: &mut Walker<'_>, values: &BTreeMap<String, String>) -> Result<(), WalkError> {
     let mut new = BTreeMap::new();
     for (name, value) in values {

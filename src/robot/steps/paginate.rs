@@ -1,4 +1,4 @@
-//! `paginate`: extract from the current page, go to the one after it, and again, until a guard says enough.
+//! `paginate`: extracts from the current page and goes to the next one, until there is none or a limit is reached.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, Hasher};
@@ -24,10 +24,10 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<()
         let here = walker.current_page()?;
         course.visited.insert(display_url(&here.page.meta.url));
         if !contents.insert(fingerprint(&here.tree)) {
-            return stop_paging(walker, number - 1, "this page says the same as an earlier one");
+            return stop_paging(walker, number - 1, "this page has the same content as an earlier one");
         }
         walker.pages += 1;
-        // A page that may not be there is asked for only when there are rows before it.
+        // A page that may not exist is requested only after a page with rows.
         let ahead = !grown && !course.may_overshoot() && walker.can_prefetch();
         let next = if ahead { Some(course.next(walker, number).await?) } else { None };
         let (rows, next) = match next {
@@ -60,7 +60,7 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<()
             continue;
         }
         if course.may_overshoot() && walker.current_page()?.page.meta.status == 404 {
-            return stop_paging(walker, number, "the next number has no page");
+            return stop_paging(walker, number, "there is no page with the next number");
         }
         walker.check_status()?;
         unwrap_html(walker, step)?;
@@ -68,7 +68,7 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<()
     Ok(())
 }
 
-/// Scrolls to the end; where that brings nothing, once more, since some pages take a moment.
+/// Scrolls to the end, a second time if nothing was added: some pages take a moment.
 async fn scroll(walker: &mut Walker<'_>) -> Result<(), WalkError> {
     let before = fingerprint(&walker.current_page()?.tree);
     for _ in 0..2 {
@@ -80,7 +80,7 @@ async fn scroll(walker: &mut Walker<'_>) -> Result<(), WalkError> {
     Ok(())
 }
 
-/// Stands on the HTML that a JSON answer holds.
+/// Replaces a JSON page by the HTML that it contains at `html`.
 fn unwrap_html(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkError> {
     let Some(path) = &step.html else { return Ok(()) };
     if !walker.current_page()?.text.trim_start().starts_with(['{', '[']) {
@@ -98,8 +98,7 @@ fn stop_paging(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), Wal
     Ok(())
 }
 
-/// What a person sees of a page: its text and its pictures. Addresses are left out, since a page that repeats itself without
-/// end does so under new ones.
+/// A hash of the visible text and images. Links are left out: a page that repeats without end does so under new URLs.
 fn fingerprint(tree: &Tree) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     for text in tree.visible_texts(tree.root()) {

@@ -1,4 +1,4 @@
-//! How `paginate` comes from one page to the next.
+//! Finds the next page for `paginate`: link, page number, cursor, button or scrolling.
 
 use std::collections::HashSet;
 
@@ -14,27 +14,27 @@ use crate::model::Failure;
 use crate::model::script::PaginateStep;
 use crate::robot::error::SessionError;
 
-/// What brings more rows.
+/// How the next rows are reached.
 pub enum NextPage {
-    /// We stand there already.
+    /// The next page is loaded already (prefetch).
     AlreadyThere,
     Page(Box<PageRequest>),
-    /// Nothing does, or nothing that may be followed.
+    /// There is no next page, or none that may be fetched.
     End(String),
-    /// The task wants no more.
+    /// `limits.max_pages` is reached.
     Limit(String),
-    /// In a browser: a button that fetches more into the page.
+    /// Browser engine: a button that loads more into the page.
     Click(ElementPosition),
-    /// In a browser: the end of the page does.
+    /// Browser engine: infinite scroll.
     Scroll,
 }
 
-/// The way through a list, as the step wants it.
+/// The pagination of one list.
 pub struct Paginator<'s> {
     step: &'s PaginateStep,
     counter: PageCounter,
     link_finder: pager::NextLinkFinder,
-    /// Where it has been.
+    /// The URLs of the pages so far.
     pub visited: HashSet<String>,
 }
 
@@ -44,16 +44,16 @@ impl<'s> Paginator<'s> {
         Paginator { step, counter: count, link_finder: pager::NextLinkFinder::default(), visited: HashSet::new() }
     }
 
-    /// Who counts by himself comes to the end of the list by asking for a page that is not there.
+    /// Whether the list ends with a page that does not exist: so where pieme counts the pages itself.
     pub fn may_overshoot(&self) -> bool {
         self.step.param.is_some() || self.step.url.is_some() && self.step.cursor.is_none()
     }
 
-    /// How to come to the rows after these, which are those of the page with this number.
+    /// The next page after the one with this number.
     pub async fn next(&mut self, walker: &mut Walker<'_>, number: u32) -> Result<NextPage, WalkError> {
         let next = self.next_unchecked(walker)?;
         if let NextPage::Page(request) = &next {
-            // A post-back and a form lead to the same address with another content.
+            // A POST-back or form leads to the same URL with other content.
             if !request.post && self.visited.contains(&display_url(&request.url)) {
                 return Ok(NextPage::End("the next link leads to a page seen before".to_owned()));
             }
@@ -70,7 +70,7 @@ impl<'s> Paginator<'s> {
             return Ok(next);
         }
         if number >= self.step.max_pages.unwrap_or(u32::MAX) {
-            return Ok(NextPage::End("that is the most this step reads (`max_pages`); there are more".to_owned()));
+            return Ok(NextPage::End("the step's `max_pages` is reached; there are more".to_owned()));
         }
         if walker.pages >= walker.task.limits.max_pages {
             let pages = pages_text(walker.pages);
@@ -87,7 +87,7 @@ impl<'s> Paginator<'s> {
             return Ok(NextPage::Page(Box::new(request)));
         }
         let button = button(walker, self.step)?.filter(|_| walker.has_browser());
-        Ok(button.map_or_else(|| NextPage::End("nothing leads on from here".to_owned()), NextPage::Click))
+        Ok(button.map_or_else(|| NextPage::End("no next page was found".to_owned()), NextPage::Click))
     }
 
     /// The request for the page after this one.
@@ -119,7 +119,7 @@ impl<'s> Paginator<'s> {
         Ok(request.map(|request| PageRequest { referrer: Some(here), ..request }))
     }
 
-    /// What the page itself offers: a next link, a post-back, or a button that knows where more is.
+    /// The page's own pager: a next link, a POST-back, or a “load more” button with a URL.
     fn request_from_page(&mut self, walker: &Walker<'_>) -> Result<Option<PageRequest>, WalkError> {
         let here = walker.current_page()?;
         let (tree, url) = (&here.tree, &here.page.meta.url);
@@ -129,7 +129,7 @@ impl<'s> Paginator<'s> {
         if let Some(node) = pager::next_post_back(tree) {
             return follow::click(walker, node);
         }
-        // A browser presses the button itself, so that what it fetches comes to its place.
+        // With the browser engine the button is clicked instead, so that the page inserts the rows itself.
         Ok(pager::more_address(tree, &link::base(tree, url)).filter(|_| !walker.has_browser()).map(PageRequest::get))
     }
 }
@@ -138,7 +138,7 @@ pub fn pages_text(pages: u32) -> String {
     format!("{pages} page{}", if pages == 1 { "" } else { "s" })
 }
 
-/// What a browser can press where nothing leads on.
+/// The button that a browser can click where there is no next link.
 fn button(walker: &Walker<'_>, step: &PaginateStep) -> Result<Option<ElementPosition>, WalkError> {
     let tree = &walker.current_page()?.tree;
     match step {
@@ -150,7 +150,7 @@ fn button(walker: &Walker<'_>, step: &PaginateStep) -> Result<Option<ElementPosi
     }
 }
 
-/// Counts pages or rows for an address that wants a number.
+/// Counts pages or rows for a URL with a number.
 struct PageCounter {
     next: u64,
     step: u64,
@@ -183,14 +183,14 @@ fn with_param(url: &Url, param: &str, value: u64) -> Url {
     url
 }
 
-/// The page as JSON, for this key of the step.
+/// The current page as JSON, for this key of the step.
 pub fn json_page(walker: &Walker<'_>, key: &str) -> Result<Value, WalkError> {
     let text = &walker.current_page()?.text;
     serde_json::from_str(text)
-        .map_err(|error| walker.error(Failure::Robot, format!("`{key}` wants a JSON page, and this is none: {error}")))
+        .map_err(|error| walker.error(Failure::Robot, format!("`{key}` needs a JSON page, and this is none: {error}")))
 }
 
-/// What a JSON answer gives to go on with; nothing, null, false and the empty text say that this was the end.
+/// The cursor in a JSON page; a missing value, null, false or an empty string marks the end.
 fn cursor_at(walker: &Walker<'_>, path: &str) -> Result<Option<String>, WalkError> {
     let document = json_page(walker, "cursor")?;
     let value = match_values::json_at(&document, path).and_then(match_values::json_text);

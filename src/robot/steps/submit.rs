@@ -1,4 +1,4 @@
-//! `submit`: a form of the current page, filled as a person would.
+//! `submit`: fills and sends a form of the current page.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub async fn submit(walker: &mut Walker<'_>, step: &SubmitStep, strict: bool) ->
     walker.go(request, strict).await
 }
 
-/// The request that a form makes. A secret goes nowhere but to the site that asked for it.
+/// The request that a form makes. A secret is sent only to the site of the form.
 pub fn form_request(
     walker: &Walker<'_>,
     form: &Form,
@@ -44,12 +44,12 @@ pub fn form_request(
     if values.values().any(|value| walker.redactor.text_has_secret(value)) {
         check_secret_stays_on_site(walker, &name, &filled)?;
     }
-    // What could be filled above can be filled on the page itself.
+    // The browser fills the page's own form with the same values.
     let filling = form.browser_input(&here.tree, values, press).ok().filter(|_| walker.has_browser());
     Ok(PageRequest { browser_input: filling, ..request_of_filled_form(walker, filled)? })
 }
 
-/// The request that a script's post-back makes: the form it stands in, with two hidden fields set and no button pressed.
+/// The request of a POST-back: the form around it, with two hidden fields set and no button pressed.
 pub fn post_back_request(
     walker: &Walker<'_>,
     node: NodeId,
@@ -83,13 +83,13 @@ fn check_secret_stays_on_site(walker: &Walker<'_>, name: &str, filled: &FilledFo
     }
     let there = filled.url.origin().ascii_serialization();
     let sentence = format!(
-        "the form “{name}” sends to {there}, another site, and would carry a secret there; \
-         name that host in `fetch.allow_hosts` of task.toml if it belongs to the site"
+        "the form “{name}” would send a secret to {there}, another site; \
+         add that host to `fetch.allow_hosts` in task.toml if it belongs to the site"
     );
     Err(walker.error(Failure::Network, sentence))
 }
 
-/// Has a person named this host as one of the site's, and would the secret travel there unseen?
+/// Whether a person allowed this host by its exact name, and the connection is encrypted.
 fn is_allowed_for_secrets(walker: &Walker<'_>, url: &url::Url) -> bool {
     let hosts = walker.task.fetch.allow_hosts.as_deref().unwrap_or_default();
     url.scheme() == "https" && url.host_str().is_some_and(|host| hosts.iter().any(|it| it.eq_ignore_ascii_case(host)))
@@ -97,7 +97,7 @@ fn is_allowed_for_secrets(walker: &Walker<'_>, url: &url::Url) -> bool {
 
 pub fn no_form(wanted: &str, there: &[Form]) -> String {
     if there.is_empty() {
-        return format!("the page has no form “{wanted}”; it has no form at all");
+        return format!("the page has no form named “{wanted}”; it has no form at all");
     }
     let names: Vec<String> = there.iter().map(Form::describe).collect();
     format!("the page has no form named “{wanted}”; it has: {}", names.join(", "))

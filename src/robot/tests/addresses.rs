@@ -1,4 +1,4 @@
-//! Inputs 12, 13 and 25: where a name or a redirect leads after it was looked at.
+//! Inputs 12, 13 and 25: DNS rebinding, and redirects to other hosts.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use super::server::{Server, ServerAction};
 use super::{PLAIN, PRIVATE, PUBLIC, get, guard, session_with, task};
 use crate::model::{Failure, Script};
 
-/// A name that resolves to these, one answer a connection; the second connection's fate.
+/// Resolves a name to these addresses, one answer for each connection; returns the result of the last one.
 async fn second(answers: &[&[IpAddr]]) -> (Result<usize, String>, Server) {
     let server = Server::start_at(PUBLIC, |_, _| ServerAction::page("ok")).await;
     let task = task(PLAIN);

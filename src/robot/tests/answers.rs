@@ -1,4 +1,4 @@
-//! Inputs 1 to 11, 18 and 22 in part: answers that are slow, cut, packed, huge or nonsense.
+//! Inputs 1 to 11, 18 and 22 in part: responses that are slow, cut, compressed, huge or malformed.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -20,14 +20,14 @@ async fn fails(act: impl Fn() -> ServerAction + Send + Sync + 'static, cause: Fa
 
 #[tokio::test]
 async fn input_1_no_byte_ever_ends_after_the_time_for_the_first() {
-    fails(|| ServerAction::Hang(Vec::new()), Failure::Timeout, "did not begin to answer").await;
+    fails(|| ServerAction::Hang(Vec::new()), Failure::Timeout, "sent no response").await;
 }
 
 #[tokio::test]
 async fn input_2_a_byte_now_and_then_ends_with_the_runs_time() {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let drip = || ServerAction::Endless(head.to_vec(), b"1\r\nx\r\n".to_vec(), Duration::from_millis(20));
-    fails(drip, Failure::Timeout, "the run's time was up").await;
+    fails(drip, Failure::Timeout, "the run reached its time limit").await;
 }
 
 #[tokio::test]
@@ -41,7 +41,7 @@ async fn input_3_a_body_that_is_cut_is_no_page() {
     fails(chunk, Failure::Network, "the connection to").await;
 }
 
-/// Nobody can tell by its length; `expect.max_row_drop` judges such a page (cause `rows`).
+/// Its length does not show that it was cut; `expect.max_row_drop` judges such a page (cause `rows`).
 #[tokio::test]
 async fn input_4_a_body_without_length_ends_where_it_ends() {
     let server = Server::start(|_, _| ServerAction::Say(b"HTTP/1.0 200 OK\r\n\r\n<ul><li>one".to_vec())).await;
@@ -98,7 +98,7 @@ async fn inputs_6_and_7_a_bomb_is_stopped_at_the_limit_of_what_comes_out() {
     }
 }
 
-/// Nobody unpacks twice: what is packed twice is a gzip archive to us, and not a page.
+/// Content is decompressed once: what was compressed twice is a gzip archive, not a page.
 #[tokio::test]
 async fn input_7_a_bomb_in_a_bomb_is_not_a_page() {
     let packed = gzip(&bomb("gzip"));
@@ -160,5 +160,5 @@ async fn input_11_a_redirect_leads_only_to_the_web() {
 async fn input_22_hints_without_end_end_after_the_time_for_the_first_byte() {
     let hint = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n";
     let hints = || ServerAction::Endless(hint.to_vec(), hint.to_vec(), Duration::from_millis(1));
-    fails(hints, Failure::Timeout, "did not begin to answer").await;
+    fails(hints, Failure::Timeout, "sent no response").await;
 }

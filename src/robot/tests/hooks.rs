@@ -1,4 +1,4 @@
-//! The client of alerts connects by itself: where the guard has looked, and nowhere else.
+//! The client of alerts connects by itself, only to addresses that the guard has checked.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::robot::{WebhookRequest, send_webhook};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A guard of `hook.test`, which leads to a public address when it is asked for the first time, and to a private one later.
+/// A guard for `hook.test`, which resolves to a public address the first time and to a private one later.
 fn guard() -> Guard {
     let mut guard = Guard::for_host("hook.test", false);
     guard.test_overrides.public.insert(PUBLIC);

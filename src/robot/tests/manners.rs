@@ -1,4 +1,4 @@
-//! Second tries, robots.txt, pages that are unchanged, and pages that send their visitor on. Input 23.
+//! Retries, robots.txt, conditional requests and meta refresh. Input 23.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -37,9 +37,9 @@ async fn what_fails_in_passing_is_tried_again_and_each_try_is_traced() {
         session.timeouts.first_retry_delay = Duration::from_millis(1);
         let page = get(&mut session, &server).await.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!((page.body.as_slice(), session.requests), (&b"ok"[..], 3), "{what}");
-        let tried: Vec<_> = session.log.iter().filter(|line| line.text.contains("tried again in")).collect();
+        let tried: Vec<_> = session.log.iter().filter(|line| line.text.contains("; retry ")).collect();
         assert_eq!(tried.len(), 2, "{what}: {:?}", session.log);
-        assert!(tried[1].text.contains("(2 of 3)"), "{what}: {tried:?}");
+        assert!(tried[1].text.contains("; retry 2 of 3 in "), "{what}: {tried:?}");
     }
 }
 
@@ -70,11 +70,11 @@ async fn a_form_is_not_sent_twice_unless_it_never_left() {
     assert_eq!(server.heard().len(), 1, "it may have been taken");
     request.url = closed_port().await;
     session.send(request.clone()).await.expect_err("nobody there");
-    assert_eq!(session.log.iter().filter(|line| line.text.contains("tried again")).count(), 3, "{:?}", session.log);
+    assert_eq!(session.log.iter().filter(|line| line.text.contains("; retry ")).count(), 3, "{:?}", session.log);
     session.no_retries = true;
     session.log.clear();
     session.send(request).await.expect_err("nobody there");
-    assert!(session.log.is_empty(), "a log-in is tried once, whatever happens");
+    assert!(session.log.is_empty(), "a login is never retried");
 }
 
 async fn closed_port() -> Url {
@@ -86,9 +86,9 @@ async fn closed_port() -> Url {
 #[tokio::test]
 async fn input_23_absurd_wishes_end_the_run_with_a_sentence_and_not_later() {
     for (wish, tries, words) in [
-        ("99999999999", 1, "asks to be left alone for 7d"),
-        ("Fri, 31 Dec 9999 23:59:59 GMT", 1, "asks to be left alone for 7d"),
-        ("3600", 1, "asks to be left alone for 1h"),
+        ("99999999999", 1, "asks for a pause of 7d"),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 1, "asks for a pause of 7d"),
+        ("3600", 1, "asks for a pause of 1h"),
         ("-1", 4, "429"),
         ("0", 4, "429"),
         ("\x7f", 4, "429"),
@@ -103,7 +103,7 @@ async fn input_23_absurd_wishes_end_the_run_with_a_sentence_and_not_later() {
                 assert_eq!(cause, Failure::Blocked);
                 assert!(sentence.contains(words), "{wish}: {sentence}");
             }
-            // A control byte in a header makes the whole answer nonsense.
+            // A control byte in a header makes the whole response invalid.
             Err(error) => assert_eq!((wish, error.cause()), ("\x7f", Failure::Network), "{error}"),
         }
         assert!(server.heard().len() <= tries, "{wish}: {} tries", server.heard().len());
@@ -123,7 +123,7 @@ async fn a_wish_that_fits_is_waited_for_and_then_the_page_comes() {
     assert!(started.elapsed() >= Duration::from_secs(1), "{:?}", started.elapsed());
 }
 
-/// A home that says when and remembers all.
+/// A run host with a fixed wait at every host and a page cache in memory.
 #[derive(Default)]
 struct CachingHost {
     alone: StandaloneHost,
@@ -183,11 +183,11 @@ async fn everybody_learns_of_the_peace_a_host_wants() {
     session.run_host = Box::new(CachingHost { shared: Rc::clone(&shared), ..CachingHost::default() });
     get(&mut session, &server).await.expect("a page, though a bad one");
     assert_eq!(shared.borrow().pauses, [Duration::from_secs(7_200)]);
-    // And who is told to wait longer than there is time does not wait.
+    // A wait beyond the deadline is not begun.
     session.run_host = Box::new(CachingHost { wait: Duration::from_secs(7_200), ..CachingHost::default() });
     let error = get(&mut session, &server).await.expect_err("not now");
     assert_eq!(error.cause(), Failure::Blocked);
-    assert!(error.to_string().contains("left alone for another 2h"), "{error}");
+    assert!(error.to_string().contains("must not be requested for another 2h"), "{error}");
     assert_eq!(server.heard().len(), 1);
 }
 
@@ -212,13 +212,13 @@ async fn an_unchanged_page_is_not_sent_again_and_reads_the_same() {
     assert_eq!(again.meta.header("content-type"), Some("text/html"));
     assert!(session.log.iter().any(|line| line.text.contains("304, unchanged")), "{:?}", session.log);
 
-    // Its body is gone: it is fetched in full.
+    // Its body is gone from the cache: it is fetched in full.
     shared.borrow_mut().bodies.clear();
     let full = get(&mut session, &server).await.expect("the page itself");
     assert_eq!(full.body, first.body);
     assert!(!server.heard().last().expect("asked").to_lowercase().contains("if-none-match"));
 
-    // Another cookie, another header, another log-in: another page.
+    // Another cookie, header or login is another cache key.
     let mut request = PageRequest::get(server.url("public.test", "/"));
     request.headers.push(("x-view".to_owned(), "mine".to_owned()));
     session.run_host =
@@ -317,7 +317,7 @@ async fn details_that_are_not_for_robots_are_left_out_however_many() {
     let walked = walk(&heeding(&server, "/"), &script).await;
     walked.result.unwrap_or_else(|trouble| panic!("{}", trouble.sentence));
     assert_eq!(walked.recorder.details, [15], "{}", walked.recorder.trace);
-    assert_eq!(walked.remark.as_deref(), Some("15 of 16 detail pages could not be had"));
+    assert_eq!(walked.remark.as_deref(), Some("15 of 16 detail pages could not be fetched"));
     assert_eq!(server.heard().len(), 3, "robots.txt, the list and the one that is open");
 }
 
@@ -360,7 +360,7 @@ async fn a_page_that_sends_its_visitor_on_is_followed_like_a_redirect() {
     for path in ["/", "/slow"] {
         let walked = walk(&plain(path), "").await;
         assert!(walked.result.is_ok() && walked.recorder.pages == 1, "{path}: {}", walked.recorder.trace);
-        assert_eq!(walked.recorder.trace.contains("sends on to"), path == "/");
+        assert_eq!(walked.recorder.trace.contains("(meta refresh)"), path == "/");
     }
     let before = server.heard().len();
     let trouble = walk(&plain("/loop"), "").await.result.expect_err("it never ends");

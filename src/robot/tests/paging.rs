@@ -1,4 +1,4 @@
-//! Inputs 33 to 36: lists without end, links that lead astray, and text that would like to be obeyed.
+//! Inputs 33 to 36: endless lists, next links to wrong places, and text with control characters.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -21,7 +21,7 @@ async fn paged(server: &Server, more: &str) -> WalkReport {
     walk(&task(&format!("{plain}{more}")), "").await
 }
 
-/// How many pages were read, and why no more.
+/// Checks how many pages were read, and why paging stopped.
 async fn ends(server: Server, more: &str, pages: usize, why: &str) {
     let walked = paged(&server, more).await;
     walked.result.unwrap_or_else(|trouble| panic!("{}", trouble.sentence));
@@ -51,16 +51,16 @@ async fn input_34_the_same_page_under_ever_new_addresses_is_read_once() {
     let walked = paged(&server, "").await;
     assert!(walked.result.is_ok());
     assert_eq!(walked.recorder.pages, 1, "{}", walked.recorder.trace);
-    assert!(walked.recorder.trace.contains("says the same as an earlier one"), "{}", walked.recorder.trace);
+    assert!(walked.recorder.trace.contains("has the same content as an earlier one"), "{}", walked.recorder.trace);
 }
 
 #[tokio::test]
 async fn input_35_a_next_link_that_leads_astray_is_not_followed() {
     for (next, why) in [
         ("http://elsewhere.test/?page=2".to_owned(), ""),
-        ("javascript:next(2)".to_owned(), "nothing leads on"),
+        ("javascript:next(2)".to_owned(), "no next page was found"),
         ("file:///etc/passwd?page=2".to_owned(), ""),
-        (format!("/?page=2&x={}", "x".repeat(1 << 20)), "nothing leads on"),
+        (format!("/?page=2&x={}", "x".repeat(1 << 20)), "no next page was found"),
     ] {
         let shown: String = next.chars().take(40).collect();
         let server = Server::start(move |_, n| list(n, &next)).await;
@@ -90,7 +90,7 @@ async fn input_36_what_a_terminal_would_obey_stays_out_of_sentences_and_traces()
     }
 }
 
-/// Waits on the second page until the third is asked for: on the first there is no connection yet that could be written to.
+/// Waits on the second page until the third is requested: on the first there is no open connection yet.
 struct PrefetchObserver {
     asked: mpsc::Receiver<String>,
     was_asked_ahead: Option<bool>,
@@ -118,7 +118,7 @@ impl Observer for PrefetchObserver {
     fn trace(&mut self, _line: TraceLine) {}
 }
 
-/// A list of three pages over one kept connection; says what it is asked for.
+/// A list of three pages over one kept-alive connection; reports what is requested.
 fn three_pages() -> (SocketAddr, mpsc::Receiver<String>) {
     let listener = TcpListener::bind((PUBLIC, 0)).expect("loopback has a free port");
     let address = listener.local_addr().expect("it is bound");

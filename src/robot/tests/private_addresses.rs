@@ -1,4 +1,5 @@
-//! Sixty spellings of private addresses, by every way to name one: no connection is made (docs/design/safety.md 2.22).
+//! Sixty spellings of private addresses, in every place that takes a URL: no connection is made
+//! (docs/design/safety.md 2.22).
 
 use url::Url;
 
@@ -9,7 +10,7 @@ use crate::model::{Failure, Script, Task};
 use crate::robot::session::PageRequest;
 use crate::robot::{check_proxy, proxy};
 
-/// A task that names the private host as its own, so that only the guard's look at the address is in the way.
+/// A task with the private host as its own, so that only the guard's check of the address stops it.
 fn careless(server: &Server, spelling: &str) -> Task {
     let host = Url::parse(&format!("http://{spelling}/")).expect("a spelling that browsers accept");
     let host = host.host_str().expect("it has a host").to_owned();
@@ -17,7 +18,8 @@ fn careless(server: &Server, spelling: &str) -> Task {
     task(&format!("{plain}fetch.allow_hosts = ['public.test', '{host}']"))
 }
 
-/// Each spelling with a server that answers with what `page` makes of the address; all of them lead to the canary's port.
+/// Each spelling with a server that sends the page made by `page` for the address; all of them lead to the canary's
+/// port.
 async fn each(page: fn(&str) -> ServerAction, check: impl AsyncFn(&Task, &Server, &str)) {
     let canary = Server::start_at(PRIVATE, |_, _| ServerAction::page("secret")).await;
     for spelling in SPELLINGS {
@@ -99,7 +101,7 @@ async fn no_page_that_sends_its_visitor_on_reaches_a_private_host() {
     .await;
 }
 
-/// A proxy is denied like any address.
+/// A proxy at a private address is refused like any other host.
 #[tokio::test]
 async fn input_25_no_proxy_is_a_private_host() {
     each(
@@ -113,7 +115,7 @@ async fn input_25_no_proxy_is_a_private_host() {
                         assert!(matches!(error.cause(), Failure::Network | Failure::Config), "{text}: {error}");
                         assert!(check_proxy(&text, false).is_err(), "{text}: said when the folder is dropped");
                     }
-                    // A spelling that only a resolver understands is refused when it has resolved it.
+                    // A spelling that only the resolver understands is refused after it is resolved.
                     Ok(_) => {
                         let mut task = task.clone();
                         task.fetch.proxy = Some(text.clone());

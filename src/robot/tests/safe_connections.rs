@@ -138,7 +138,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Greets, waits for the first request and then sends these frames, the last again and again.
+/// Sends the preface, waits for the first request and sends these frames, the last one repeatedly.
 async fn http2(first: Vec<u8>, again: Vec<u8>) -> (Failure, String) {
     const SETTINGS: u8 = 4;
     let authority = authority();
@@ -182,7 +182,7 @@ async fn input_22_a_stream_that_is_reset_is_not_asked_for_again_and_again() {
 
 #[tokio::test]
 async fn input_22_a_head_without_end_is_stopped() {
-    // :status 200, then a header of 100 bytes in every further frame.
+    // `:status 200`, then a header of 100 bytes in every further frame.
     let more = [&[0, 1, b'x', 100][..], &[b'y'; 100]].concat();
     let (cause, sentence) = http2(frame(HEADERS, 0, 1, &[0x88]), frame(CONTINUATION, 0, 1, &more)).await;
     assert!(matches!(cause, Failure::Network | Failure::Timeout), "{cause} {sentence}");

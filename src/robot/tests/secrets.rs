@@ -28,7 +28,8 @@ async fn input_16_a_log_in_form_that_sends_elsewhere_is_not_sent() {
     let elsewhere = Server::start(|_, _| ServerAction::page("thanks")).await;
     let action = elsewhere.url("other.test", "/steal");
     let form = format!(
-        "<form method=post action='{action}'><input name=user><input type=password name=password><button>Log in</button></form>"
+        "<form method=post action='{action}'><input name=user><input type=password name=password>\
+         <button>Log in</button></form>"
     );
     let here = Server::start(move |_, _| ServerAction::page(&form)).await;
     let url = here.url("public.test", "/");
@@ -40,7 +41,7 @@ async fn input_16_a_log_in_form_that_sends_elsewhere_is_not_sent() {
         let walked = walk(&task, &format!("[[step]]\nget = '{url}'\n[[step]]\n{step}\n")).await;
         let trouble = walked.result.expect_err("refused");
         assert_eq!(trouble.cause, Failure::Network, "{}", trouble.sentence);
-        assert!(trouble.sentence.contains("would carry a secret there"), "{}", trouble.sentence);
+        assert!(trouble.sentence.contains("would send a secret to http"), "{}", trouble.sentence);
     }
     assert!(elsewhere.heard().is_empty());
 }
@@ -97,7 +98,7 @@ async fn a_session_cookie_is_not_among_what_is_kept_of_a_page() {
 
 #[tokio::test]
 async fn a_proxy_that_needs_a_password_gets_it_and_nobody_else_sees_it() {
-    // A proxy for plain http answers the request itself.
+    // For plain http, the proxy answers the request itself.
     let proxy = Server::start(|_, _| ServerAction::page("<ul><li>one</li></ul>")).await;
     let address = format!("http://me:${{secret:key}}@public.test:{}", proxy.address.port());
     let task = task(&format!("{}fetch.proxy = '{address}'", PLAIN.replace("public.test/", "other.test/list")));
@@ -116,7 +117,7 @@ async fn a_proxy_that_needs_a_password_gets_it_and_nobody_else_sees_it() {
     let page = session.send(PageRequest::get(task.url.clone().expect("it has one"))).await.expect("a page");
     let heard = proxy.heard().concat().to_lowercase();
     assert!(heard.starts_with("get http://other.test/list http/1.1"), "{heard}");
-    // me:p@ss/word in base 64
+    // me:p@ss/word in base64
     assert!(heard.contains("proxy-authorization: basic bwu6cebzcy93b3jk"), "{heard}");
     assert!(!format!("{:?} {:?}", page.meta, session.log).contains("p@ss"));
 }

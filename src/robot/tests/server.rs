@@ -1,4 +1,4 @@
-//! A server that says exactly the bytes it is told to.
+//! A test server that sends exactly the given bytes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -8,12 +8,12 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
-/// How a request is answered; then the connection is closed.
+/// The response to a request; then the connection is closed.
 pub enum ServerAction {
     Say(Vec<u8>),
-    /// These bytes, and after them nothing, for ever.
+    /// These bytes, then nothing, with the connection open.
     Hang(Vec<u8>),
-    /// The first bytes, and then the second ones again and again.
+    /// The first bytes, then the second ones repeatedly.
     Endless(Vec<u8>, Vec<u8>, Duration),
 }
 
@@ -98,7 +98,7 @@ pub async fn answer_request<S: AsyncRead + AsyncWrite + Unpin>(
         heard.push(asked.clone());
         answer(&asked, heard.len() - 1)
     };
-    // A client that has had enough is what these tests are about, so no error matters here.
+    // These tests are about clients that give up, so an error here does not matter.
     let _ = match act {
         ServerAction::Say(bytes) => stream.write_all(&bytes).await,
         ServerAction::Hang(bytes) => {

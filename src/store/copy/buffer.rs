@@ -1,13 +1,13 @@
-//! What a database reads one by one is given in parts.
+//! Collects what a database reads one by one, and sends it in parts.
 
 use super::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, Datum, PartSink};
 use crate::store::StoreError;
 
-/// A part is given when it has so many entries or bytes; whichever comes first.
+/// A part is sent when it has this many entries or bytes, whichever comes first.
 const PART_ENTRIES: usize = 2_000;
 const PART_BYTES: usize = 1 << 20;
 
-/// Gathers what is given until it is a part.
+/// Collects entries until they fill a part.
 struct PartBuffer<T> {
     items: Vec<T>,
     bytes: usize,
@@ -32,7 +32,7 @@ impl<T> PartBuffer<T> {
         self.flush(give)
     }
 
-    /// What is left is a part too.
+    /// Sends the rest as a part.
     fn flush(&mut self, give: impl FnOnce(&[T]) -> Result<(), StoreError>) -> Result<(), StoreError> {
         if !self.items.is_empty() {
             give(&self.items)?;
@@ -43,7 +43,7 @@ impl<T> PartBuffer<T> {
     }
 }
 
-/// Gives the entries of a table that a database reads one by one.
+/// Sends the entries of a table, which a database reads one by one.
 pub(in crate::store) fn send_entries(
     table: &'static CopiedTable,
     take: PartSink<'_>,
@@ -57,7 +57,7 @@ pub(in crate::store) fn send_entries(
     gathered.flush(|entries| take(CopyPart::Entries(table, entries)))
 }
 
-/// Gives a set of rows that a database reads one by one.
+/// Sends the rows of a generation, which a database reads one by one.
 pub(in crate::store) fn send_generation(
     set: &CopiedGeneration,
     take: PartSink<'_>,

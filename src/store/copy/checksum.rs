@@ -1,10 +1,10 @@
-//! Rows are compared with what was written down of them, on their way from one store to the other.
+//! Verifies the rows of a copy against their recorded digest, on the way from one store to the other.
 
 use super::CopyPart;
 use crate::store::StoreError;
 use crate::store::digest::Digest;
 
-/// What the records of a set come to.
+/// Row count and digest of the current generation.
 #[derive(Default)]
 pub(super) struct GenerationChecksum {
     rows: i64,
@@ -12,7 +12,8 @@ pub(super) struct GenerationChecksum {
 }
 
 impl GenerationChecksum {
-    /// Looks at a part before it is passed on. A set that is not what was written down when it came is not copied, but said.
+    /// Checks a part before it is passed on. A generation that differs from its recorded digest ends the copy with an
+    /// error.
     pub fn check(&mut self, part: &CopyPart<'_>) -> Result<(), StoreError> {
         match part {
             CopyPart::Entries(..) => {}
@@ -24,7 +25,7 @@ impl GenerationChecksum {
             CopyPart::GenerationEnd(set) => {
                 if (self.rows, self.digest) != (set.generation.rows, set.generation.digest) {
                     let which = format!("the {} rows of {}", set.state, set.task);
-                    return Err(StoreError::Damaged(format!("{which} are not as they were written")));
+                    return Err(StoreError::Damaged(format!("{which} do not match their recorded digest")));
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! Our own tables as both databases have them. What only one of them needs (leases, blocks of keys, the index of words) is not here.
+//! pieme's own tables that both databases have. Tables that only one of them needs (leases, key blocks, the full-text
+//! index) are not here.
 
 use chrono::{DateTime, Utc};
 
@@ -8,7 +9,7 @@ use DatumKind::{Bool, Bytes, Int, Real, Text, Time};
 pub struct CopiedTable {
     pub name: &'static str,
     pub columns: &'static [(&'static str, DatumKind)],
-    /// In which order, so that two copies of the same store are given alike.
+    /// Sort order, so that two copies of the same store are equal.
     pub order: &'static str,
 }
 
@@ -44,7 +45,7 @@ impl Datum {
     }
 }
 
-/// What sets of rows refer to.
+/// Tables that generations refer to.
 pub(in crate::store) const TABLES_BEFORE_ROWS: &[CopiedTable] = &[
     CopiedTable {
         name: "_task",
@@ -91,7 +92,7 @@ pub(in crate::store) const TABLES_BEFORE_ROWS: &[CopiedTable] = &[
     },
 ];
 
-/// What refers to runs, and to itself.
+/// Tables that refer to runs, and to themselves.
 pub(in crate::store) const TABLES_AFTER_ROWS: &[CopiedTable] = &[
     CopiedTable {
         name: "_trace",

@@ -1,4 +1,4 @@
-//! A look at some rows of a generation: those with a text, in the order of a column.
+//! Browsing the rows of a generation: filtered by a text, sorted by a column.
 
 use super::names::{ColumnName, quoted, rows_table};
 use super::rows::{fill, select, to_i64, without_rows};
@@ -22,14 +22,14 @@ pub(super) fn rows(session: &PgSession, generation: &Generation, browse: &Browse
     fill(rows, generation, &session.rows(&sql, &[&generation.id, &text, &limit, &offset])?)
 }
 
-/// Of `$2`, which is nothing where all rows are wanted.
+/// Condition on `$2`, which is NULL where all rows are wanted.
 fn condition(columns: &[ColumnName]) -> String {
     let texts = (0..columns.len()).filter(|&at| columns[at].is_text());
     let each: String = texts.map(|at| format!(" OR strpos(lower({}), lower($2::text)) > 0", column_name(at))).collect();
     format!("_generation = $1 AND ($2::text IS NULL{each})")
 }
 
-/// What is empty stands last either way.
+/// Empty cells are last in both directions.
 fn order(columns: &[ColumnName], browse: &BrowseQuery) -> String {
     let by = browse.sort_by.as_deref().and_then(|by| columns.iter().position(|it| it.is_text() && it.stored == by));
     let Some(at) = by else { return String::new() };

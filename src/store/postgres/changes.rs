@@ -1,8 +1,8 @@
-//! Writing down what a publication has changed.
+//! Records what a publication has changed.
 //!
-//! The publishing transaction notes that there is a change. Small generations are compared in it as well; large ones afterwards,
-//! in transactions of their own. Whoever is cut short in between leaves a change that is open: the rows of both stay until
-//! they were compared, at the next start or before the task is published again.
+//! The publishing transaction notes that there is a change. Small generations are compared in it as well; large ones
+//! afterwards, in transactions of their own. An interruption in between leaves an open change: the rows of both
+//! generations stay until they are compared, at the next start or before the task is published again.
 
 use chrono::{DateTime, Utc};
 
@@ -15,17 +15,17 @@ use super::{PgSession, Postgres, StoreError, decode, generation, reader, record_
 use crate::model::{ChangeCounts, RunId, TaskName};
 use crate::store::{ChangeKind, UnlistedReason};
 
-/// Up to here generations are compared inside the publishing transaction; beyond, it would not be short.
+/// Larger generations are compared after the publishing transaction, which stays short.
 const MAX_INLINE_ROWS: i64 = 5_000;
 
-/// Records a transaction, as few as keep others from waiting.
+/// Records per transaction, few enough that others do not wait.
 const RECORDS_PER_TRANSACTION: usize = 2_000;
 
-/// Records that are in memory at a time (16 MB); of larger generations a share of the keys is compared in each of several
-/// passes.
+/// Records in memory at a time (16 MB); larger generations are compared in several passes, each over a share of the
+/// keys.
 const RECORDS_PER_PASS: i64 = 500_000;
 
-/// Notes, in the transaction that publishes, that `after` rows have taken the place of these.
+/// Notes, in the publishing transaction, that `after` rows have replaced these.
 pub(super) fn record_change(
     session: &PgSession,
     task: &TaskName,
@@ -49,10 +49,11 @@ pub(super) fn record_change(
 }
 
 impl Postgres {
-    /// Compares what waits for it, of one task or of all that are ours.
+    /// Compares open changes, of one task or of all that this daemon owns.
     pub(super) fn finish_open_changes(&self, task: Option<&TaskName>) -> Result<(), StoreError> {
         let sql = format!(
-            "SELECT id, task FROM _change WHERE added IS NULL AND ($1::text IS NULL OR task = $1) AND {} ORDER BY id LIMIT 1",
+            "SELECT id, task FROM _change WHERE added IS NULL AND ($1::text IS NULL OR task = $1) AND {}
+             ORDER BY id LIMIT 1",
             self.owned_condition("task")
         );
         while let Some(row) = self.session.row(&sql, &[&task.map(TaskName::as_str)])? {
@@ -64,7 +65,7 @@ impl Postgres {
     fn finish_change(&self, change: i64, task: &TaskName) -> Result<(), StoreError> {
         let session = &self.session;
         let compared = session.in_snapshot(|| compare(session, task))?;
-        // Somebody was cut short in the middle.
+        // Left by an interrupted comparison.
         session.execute("DELETE FROM _changed_record WHERE change = $1", &[&change])?;
         if let (Some((before, after)), Ok(listed)) = (&compared.tables, &compared.listed) {
             for part in listed.chunks(RECORDS_PER_TRANSACTION) {
@@ -78,7 +79,7 @@ impl Postgres {
 struct Comparison {
     counts: ChangeCounts,
     listed: Result<Vec<Difference>, UnlistedReason>,
-    /// The rows before and after.
+    /// The generations before and after.
     tables: Option<(Generation, Generation)>,
 }
 
@@ -102,7 +103,7 @@ fn compare(session: &PgSession, task: &TaskName) -> Result<Comparison, StoreErro
     Ok(Comparison { counts: found.counts, listed, tables: Some((before, after)) })
 }
 
-/// The records with some of the keys, in the order of keys and of their table.
+/// The records of a share of the keys, sorted by key and row.
 fn fingerprints(
     session: &PgSession,
     generation: &Generation,
@@ -132,7 +133,7 @@ fn fingerprints(
     Ok(marks)
 }
 
-/// From here on readers see what the change has changed.
+/// Closes a change: from here on readers see it.
 fn close_change(
     session: &PgSession,
     change: i64,

@@ -1,5 +1,5 @@
-//! A connection to the server, and the thread that drives all of them. Every wait has a deadline: for the name, the
-//! connection, the TLS handshake, the log-in and each answer.
+//! Connections to the server, and the thread that drives all of them. Every wait has a deadline: name lookup,
+//! connection, TLS handshake, login and each answer.
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,12 +18,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::tls;
 use crate::model::{PostgresTimeouts, TimeSpan};
 
-/// Addresses of one name that are tried.
+/// Addresses that are tried per name.
 const MAX_ADDRESSES: usize = 4;
 
 pub(super) struct ServerConnection {
     pub client: Client,
-    /// The very server that it leads to, for asking whether it is still there.
+    /// The server that it leads to, for checking whether it still answers.
     target: ServerTarget,
     driver: AbortHandle,
 }
@@ -35,29 +35,30 @@ struct ServerTarget {
     connector: Option<MakeRustlsConnect>,
 }
 
-/// Why there is no line.
+/// Why there is no connection.
 pub(super) enum ConnectFailure {
     Driver(tokio_postgres::Error),
-    /// Nobody said anything until the deadline.
+    /// No answer before the deadline.
     Silent(String),
     Other(String),
 }
 
-/// Connects to the first server of an address that answers in time, and executes `greeting` there. Done on the thread
-/// of all connections: whoever asks may stand inside a runtime of its own, and may not.
+/// Connects to the first server of an address that answers in time, and executes `greeting` there. This happens on the
+/// connection thread, because the caller may be inside an async runtime of its own, which must not be blocked on.
 pub(super) fn connect(
     config: &Config,
     greeting: String,
     deadline: Duration,
 ) -> Result<ServerConnection, ConnectFailure> {
     let other = |error: &dyn std::fmt::Display| ConnectFailure::Other(error.to_string());
-    let home = runtime_handle().ok_or_else(|| ConnectFailure::Other("no thread could be started for it".to_owned()))?;
+    let home = runtime_handle()
+        .ok_or_else(|| ConnectFailure::Other("the connection thread could not be started".to_owned()))?;
     let encrypted = config.get_ssl_mode() == SslMode::Require;
     let connector = encrypted.then(tls::connector).transpose().map_err(|error| other(&error))?;
     let (tell, told) = mpsc::channel();
     let config = config.clone();
     home.spawn(async move {
-        // Whoever asked waits for it.
+        // The caller waits for the result.
         let _ = tell.send(first_to_answer(&config, connector, &greeting, deadline).await);
     });
     told.recv().map_err(|error| other(&error))?
@@ -69,7 +70,7 @@ async fn first_to_answer(
     greeting: &str,
     deadline: Duration,
 ) -> Result<ServerConnection, ConnectFailure> {
-    let mut failed = ConnectFailure::Other("its address names no server".to_owned());
+    let mut failed = ConnectFailure::Other("the address names no host".to_owned());
     for config in targets(config, deadline).await? {
         let target = ServerTarget { config, connector: connector.clone() };
         match timeout(deadline, target.connect_and_set_up(greeting)).await {
@@ -81,7 +82,7 @@ async fn first_to_answer(
     Err(failed)
 }
 
-/// Each address of each host by itself: one that says nothing leaves the others their time.
+/// Each address of each host separately: one that does not answer leaves the others their time.
 async fn targets(config: &Config, deadline: Duration) -> Result<Vec<Config>, ConnectFailure> {
     if config.get_load_balance_hosts() == LoadBalanceHosts::Random {
         return Ok(vec![config.clone()]);
@@ -94,7 +95,7 @@ async fn targets(config: &Config, deadline: Duration) -> Result<Vec<Config>, Con
             (Some(Host::Tcp(name)), None) => {
                 let looked_up = timeout(deadline, tokio::net::lookup_host((name.as_str(), port))).await;
                 let found = looked_up.map_err(|_| {
-                    ConnectFailure::Silent(format!("{} by whoever knows names", no_answer_message(deadline)))
+                    ConnectFailure::Silent(format!("{} from the name server", no_answer_message(deadline)))
                 })?;
                 match found {
                     Ok(found) => targets.extend(found.take(MAX_ADDRESSES).map(|it| {
@@ -103,7 +104,7 @@ async fn targets(config: &Config, deadline: Duration) -> Result<Vec<Config>, Con
                         one
                     })),
                     Err(error) if at + 1 == hosts.len() && targets.is_empty() => {
-                        return Err(ConnectFailure::Other(format!("{name} is not known: {error}")));
+                        return Err(ConnectFailure::Other(format!("{name} could not be resolved: {error}")));
                     }
                     Err(_) => {}
                 }
@@ -123,7 +124,7 @@ async fn targets(config: &Config, deadline: Duration) -> Result<Vec<Config>, Con
     Ok(targets)
 }
 
-/// All that an address says but for its hosts.
+/// All settings of an address except its hosts.
 fn without_hosts(config: &Config, port: u16) -> Config {
     let mut one = Config::new();
     config.get_user().into_iter().for_each(|it| _ = one.user(it));
@@ -165,7 +166,7 @@ impl ServerTarget {
         })
     }
 
-    /// Whether it says anything at all to somebody new, be it that there is no room.
+    /// Whether the server answers a new connection at all, be it with a refusal.
     async fn is_answering(self, deadline: Duration) -> bool {
         match timeout(deadline, self.connect()).await {
             Ok(Ok(_)) => true,
@@ -176,9 +177,9 @@ impl ServerTarget {
 }
 
 impl ServerConnection {
-    /// Waits for an answer, up to `limit`. Whenever `answer_timeout` has passed the same server must accept another
-    /// connection: that tells long work from silence. An error says why it was given up; the line is then of no more
-    /// use.
+    /// Waits for an answer, up to `limit`. Whenever `answer_timeout` has passed, the same server must accept another
+    /// connection: that distinguishes long work from a dead server. An error says why the wait was given up; the
+    /// connection is then unusable.
     pub fn await_answer<T>(
         &self,
         asked: impl Future<Output = T>,
@@ -186,7 +187,7 @@ impl ServerConnection {
         limit: TimeSpan,
     ) -> Result<T, String> {
         let Some(home) = runtime_handle() else { return Ok(block_on(asked)) };
-        // Deadlines are kept by the lines' own runtime, whoever waits.
+        // Deadlines are kept by the runtime of the connections, whichever thread waits.
         let _entered = home.enter();
         block_on(async {
             let mut asked = pin!(asked);
@@ -199,7 +200,7 @@ impl ServerConnection {
                 waited += part;
                 if waited >= limit.0 {
                     self.cancel_and_close(home, timeouts.connect_timeout.0);
-                    return Err(format!("{}; [postgres] of config.toml has the limit", no_answer_message(limit.0)));
+                    return Err(format!("{}, the limit in [postgres] of config.toml", no_answer_message(limit.0)));
                 }
                 let answers = home.spawn(self.target.clone().is_answering(timeouts.connect_timeout.0));
                 if !answers.await.unwrap_or(false) {
@@ -210,7 +211,7 @@ impl ServerConnection {
         })
     }
 
-    /// Has the server leave off what it is at, and goes.
+    /// Cancels the current statement and closes the connection.
     fn cancel_and_close(&self, home: &Handle, deadline: Duration) {
         let (token, connector, driver) =
             (self.client.cancel_token(), self.target.connector.clone(), self.driver.clone());
@@ -221,14 +222,14 @@ impl ServerConnection {
                     None => token.cancel_query(NoTls).await,
                 }
             };
-            // A server that does not hear it finds nobody to answer to.
+            // A server that does not receive it finds the connection closed.
             let _ = timeout(deadline, left_off).await;
             driver.abort();
         });
     }
 }
 
-/// Does something after a while, beside everything else.
+/// Runs `then` after a while, in the background.
 pub(super) fn run_later(time: Duration, then: impl FnOnce() + Send + 'static) {
     match runtime_handle() {
         Some(home) => drop(home.spawn(async move {
@@ -243,7 +244,7 @@ fn no_answer_message(time: Duration) -> String {
     format!("no answer within {}", TimeSpan(time))
 }
 
-/// The runtime of the lines, on a thread that lives as long as the program.
+/// The runtime of the connections, on a thread that lives as long as the program.
 fn runtime_handle() -> Option<&'static Handle> {
     static RUNTIME: OnceLock<Option<Handle>> = OnceLock::new();
     let start = || {

@@ -1,4 +1,4 @@
-//! What the server says, in our words.
+//! Maps errors of the server and of the driver to [`StoreError`].
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 use super::{StoreError, tls};
 use crate::model::PostgresAddress;
 
-/// An answer of the server that has no name of its own here. It says no address and no password.
+/// An error of the server without a variant of its own. It contains no address and no password.
 #[derive(Debug)]
 pub(super) struct ServerError {
     pub code: Option<SqlState>,
@@ -22,10 +22,9 @@ impl fmt::Display for ServerError {
 
 impl std::error::Error for ServerError {}
 
-/// Where the driver itself gave up the log-in; it tells its errors apart by these words alone.
+/// Failures of the login in the driver itself; it distinguishes its errors by these texts alone.
 const LOGIN_FAILURES: [&str; 2] = ["authentication error", "invalid configuration"];
 
-/// Names what went wrong.
 pub(super) fn to_store_error(error: &tokio_postgres::Error, at: &PostgresAddress) -> StoreError {
     let said = ServerError { code: error.code().cloned(), sentence: sentence(error) };
     let Some(code) = error.code() else {
@@ -35,7 +34,7 @@ pub(super) fn to_store_error(error: &tokio_postgres::Error, at: &PostgresAddress
         if LOGIN_FAILURES.contains(&error.to_string().as_str()) {
             return StoreError::LoginRejected { at: at.clone(), why: said.sentence };
         }
-        // No answer at all: the connection could not be made, or is lost.
+        // No answer at all: the connection could not be made, or was lost.
         return StoreError::Unreachable { at: at.clone(), why: said.sentence };
     };
     match (&code.code()[..2], code) {
@@ -58,7 +57,7 @@ pub(super) fn to_store_error(error: &tokio_postgres::Error, at: &PostgresAddress
     }
 }
 
-/// The driver itself says no more than “db error”: what happened stands behind it.
+/// The driver's own text is only “db error”: the details are in its source.
 fn sentence(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         let more = said.detail().or(said.hint()).map(|more| format!(" ({more})")).unwrap_or_default();
@@ -73,7 +72,8 @@ fn sentence(error: &tokio_postgres::Error) -> String {
     sentence
 }
 
-/// Another writer was in the way, or a table came or went between two looks: the whole transaction may be tried again.
+/// A conflict with another writer, or a table that was created or dropped meanwhile: the whole transaction may be
+/// retried.
 pub(super) fn is_transient(error: &StoreError) -> bool {
     let (StoreError::Busy(cause) | StoreError::Sql(cause)) = error else { return false };
     let code = cause.downcast_ref::<ServerError>().and_then(|said| said.code.as_ref());

@@ -1,4 +1,4 @@
-//! A database that is copied into another store: everything in our schema, as of one moment.
+//! Exports the database for a copy into another store: everything in its schema, as one snapshot.
 
 use std::cell::RefCell;
 
@@ -24,7 +24,7 @@ impl Exporter for Postgres {
 
     fn export(&self, take: PartSink<'_>) -> Result<(), StoreError> {
         let (session, take) = (&self.session, RefCell::new(take));
-        // Once: what was given cannot be taken back.
+        // Not retried: parts that were sent cannot be taken back.
         session.in_snapshot_once(|| {
             let take = &mut **take.borrow_mut();
             TABLES_BEFORE_ROWS.iter().try_for_each(|table| export_entries(session, table, take))?;
@@ -59,7 +59,7 @@ fn datum(row: &Row, at: usize, kind: DatumKind) -> Result<Datum, StoreError> {
     Ok(found.unwrap_or(Datum::Null))
 }
 
-/// The sets of rows that are kept; what a run had staged is nobody's.
+/// The generations that are kept; rows that a run has staged are not copied.
 fn generations(session: &PgSession) -> Result<Vec<CopiedGeneration>, StoreError> {
     let sql = "SELECT id, shape, columns, key, rows, digest, task, run, state, last_seen FROM _generation
                WHERE state IN ('published', 'previous', 'quarantined') ORDER BY id";
@@ -100,13 +100,13 @@ fn records(
     })
 }
 
-/// A cell as its digits, which every database turns into the same number again.
+/// A cell as decimal digits, which every database turns into the same number again.
 fn numeric_text_sql(at: usize, column: &ColumnName) -> String {
     let name = column_name(at);
     match PgType::of(column) {
         PgType::Text => name,
         PgType::Bigint | PgType::Double | PgType::Numeric => format!("{name}::text"),
-        // As SQLite has it, which knows no truth.
+        // As in SQLite, which has no booleans.
         PgType::Boolean => format!("CASE WHEN {name} THEN '1' WHEN NOT {name} THEN '0' END"),
     }
 }

@@ -1,4 +1,4 @@
-//! Daemons that share the database. Leases are measured by the server's clock alone.
+//! Fleet membership in PostgreSQL. Leases are measured by the server's clock alone.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::{PgSession, Postgres, StoreError, decode, publish, runs, timestamp};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::{FleetMembership, HeartbeatReport, Member};
 
-/// A run that no daemon began (rows that a person accepts) takes no longer; an older one was cut short.
+/// Longest run without a daemon (rows that a person accepts); an older one was interrupted.
 const MAX_OWNERLESS_RUN: &str = "10 minutes";
 
-/// Whose lease runs, of `_member` under the name `m`.
+/// Condition for a valid lease, of `_member` under the name `m`.
 pub(super) const LEASE_IS_VALID: &str = "m.until > now()";
 
 impl FleetMembership for Postgres {
@@ -26,8 +26,10 @@ impl FleetMembership for Postgres {
                 return Err(StoreError::NameTaken { name: name.to_owned(), home: get(&row, 0)? });
             }
             session.number(
-                "INSERT INTO _member (name, fence, home, until) VALUES ($1, 1, $2, now() + $3::double precision * interval '1 second')
-                 ON CONFLICT (name) DO UPDATE SET fence = _member.fence + 1, home = excluded.home, until = excluded.until
+                "INSERT INTO _member (name, fence, home, until)
+                 VALUES ($1, 1, $2, now() + $3::double precision * interval '1 second')
+                 ON CONFLICT (name) DO UPDATE
+                 SET fence = _member.fence + 1, home = excluded.home, until = excluded.until
                  RETURNING fence",
                 &[&name, &home, &lease.as_secs_f64()],
             )
@@ -72,7 +74,7 @@ impl FleetMembership for Postgres {
         let Some(member) = &self.member else { return Ok(true) };
         let session = &self.session;
         session.in_transaction(|| {
-            // Whoever begins a run of it holds this row, so that the next look sees that run.
+            // Beginning a run of the task locks this row, so that the next query sees that run.
             session.row("SELECT name FROM _task WHERE name = $1 FOR UPDATE", &[&task.as_str()])?;
             if owns(session, member, task)? {
                 return Ok(true);
@@ -100,7 +102,8 @@ impl FleetMembership for Postgres {
     fn reserve_host_turn(&mut self, host: &str, delay: Duration) -> Result<Duration, StoreError> {
         let wait = self.session.row(
             "INSERT INTO _host (host, free_at) VALUES ($1, now() + $2::double precision * interval '1 second')
-             ON CONFLICT (host) DO UPDATE SET free_at = greatest(_host.free_at, now()) + $2::double precision * interval '1 second'
+             ON CONFLICT (host) DO UPDATE
+             SET free_at = greatest(_host.free_at, now()) + $2::double precision * interval '1 second'
              RETURNING extract(epoch FROM free_at - now())::double precision",
             &[&host, &delay.as_secs_f64()],
         )?;
@@ -109,16 +112,19 @@ impl FleetMembership for Postgres {
     }
 
     fn back_off_host(&mut self, host: &str, pause: Duration) -> Result<(), StoreError> {
-        let sql = "UPDATE _host SET free_at = greatest(free_at, now() + $2::double precision * interval '1 second') WHERE host = $1";
+        let sql = "UPDATE _host SET free_at = greatest(free_at, now() + $2::double precision * interval '1 second')
+                   WHERE host = $1";
         self.session.execute(sql, &[&host, &pause.as_secs_f64()])?;
         Ok(())
     }
 }
 
 impl Postgres {
-    /// Renews the lease; where others have buried us we are another from now on, and answer with whom.
+    /// Renews the lease. Where other daemons have declared this one dead, it joins again, and the new member is
+    /// returned.
     fn renew_lease(&mut self, member: &Member) -> Result<Option<Member>, StoreError> {
-        let sql = "UPDATE _member SET until = now() + $3::double precision * interval '1 second' WHERE name = $1 AND fence = $2";
+        let sql = "UPDATE _member SET until = now() + $3::double precision * interval '1 second'
+                   WHERE name = $1 AND fence = $2";
         if self.session.execute(sql, &[&member.name, &member.fence, &member.lease.as_secs_f64()])? > 0 {
             return Ok(None);
         }
@@ -127,27 +133,30 @@ impl Postgres {
         self.join(&member.name, &home, member.lease)
     }
 
-    /// Records the runs of daemons that are gone as crash. First their number grows: what they still write is refused.
+    /// Records the runs of dead daemons as `crash`. Their fencing token grows first: later writes of theirs are
+    /// refused.
     fn fence_expired_members(&mut self) -> Result<Vec<(RunId, TaskName)>, StoreError> {
         let gone = format!(
-            "UPDATE _member m SET fence = fence + 1, until = to_timestamp(0) WHERE NOT ({LEASE_IS_VALID}) AND until > to_timestamp(0)"
+            "UPDATE _member m SET fence = fence + 1, until = to_timestamp(0)
+             WHERE NOT ({LEASE_IS_VALID}) AND until > to_timestamp(0)"
         );
         self.session.execute(&gone, &[])?;
-        // A person's run has a name that never comes again; a daemon's number must go on growing.
+        // The name of a person's run never occurs again; a daemon's fencing token must go on growing.
         let left = "DELETE FROM _member WHERE name LIKE 'pieme-run-%' AND until < now() - interval '1 day'";
         self.session.execute(left, &[])?;
         self.session.execute("DELETE FROM _host WHERE free_at < now() - interval '1 hour'", &[])?;
         let sql = format!(
             "SELECT r.id, r.task FROM _runs r LEFT JOIN _member m ON m.name = r.owner AND m.fence = r.fence
              WHERE r.ended IS NULL AND m.name IS NULL
-                 AND (r.owner IS NOT NULL OR r.started < now() - interval '{MAX_OWNERLESS_RUN}') ORDER BY r.started, r.id"
+                 AND (r.owner IS NOT NULL OR r.started < now() - interval '{MAX_OWNERLESS_RUN}')
+             ORDER BY r.started, r.id"
         );
         let mut buried = Vec::new();
         for row in self.session.rows(&sql, &[])? {
             let (run, task) = (decode::run_id(get(&row, 0)?)?, decode::task_name(get(&row, 1)?)?);
             let now = self.server_time()?;
             if self.record_crashed_run(run, &task, now)? {
-                // It is owed still: whoever has the task next makes it up.
+                // The run is still due: the next owner of the task makes it up.
                 let sql = "UPDATE _task SET next_due = $2 WHERE name = $1 AND removed_at IS NULL AND NOT paused
                                AND (next_due IS NULL OR next_due > $2)";
                 self.session.execute(sql, &[&task.as_str(), &timestamp::to_millis(now)])?;
@@ -159,10 +168,10 @@ impl Postgres {
 
     pub(super) fn server_time(&self) -> Result<DateTime<Utc>, StoreError> {
         let row = self.session.row("SELECT now()", &[])?;
-        row.map_or(Err(StoreError::InvalidValue("a server without a clock".to_owned())), |row| get(&row, 0))
+        row.map_or(Err(StoreError::InvalidValue("the server returned no time".to_owned())), |row| get(&row, 0))
     }
 
-    /// Records a run as crash. False where somebody else has ended it meanwhile.
+    /// Records a run as `crash`. False where it has been ended meanwhile.
     pub(super) fn record_crashed_run(
         &self,
         run: RunId,
@@ -182,15 +191,15 @@ impl Postgres {
     }
 }
 
-/// Whether a task is this member's.
+/// Whether this member owns a task.
 pub(super) fn owns(session: &PgSession, member: &Member, task: &TaskName) -> Result<bool, StoreError> {
     let sql = "SELECT count(*) FROM _task t JOIN _member m ON m.name = t.owner AND m.fence = t.owner_fence
                WHERE t.name = $1 AND m.name = $2 AND m.fence = $3";
     Ok(session.number(sql, &[&task.as_str(), &member.name, &member.fence])? > 0)
 }
 
-/// Every daemon has the same number of tasks, or one more. What nobody living has is free; what is more than one's share, and
-/// neither running nor telling anybody anything, is given up, the latest due first.
+/// Balances the tasks: every daemon has the same number, or one more. Tasks without a living owner are free; the excess
+/// is released, the latest due first, except tasks that are running or have pending deliveries.
 fn balance_tasks(session: &PgSession, member: &Member, members: i64, busy: &[TaskName]) -> Result<(), StoreError> {
     let all = session.number("SELECT count(*) FROM _task", &[])?;
     let mine = "SELECT count(*) FROM _task WHERE owner = $1 AND owner_fence = $2";

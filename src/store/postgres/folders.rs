@@ -1,4 +1,4 @@
-//! Task folders that daemons share, file by file.
+//! Task folders that a fleet shares, file by file.
 
 use chrono::{DateTime, Utc};
 
@@ -51,7 +51,7 @@ impl SharedFolders for Postgres {
     }
 }
 
-/// Whoever changes a folder waits here for whoever does so already.
+/// Locks the folder's row: concurrent changes of a folder wait here.
 fn next_version(session: &PgSession, task: &TaskName, removed: bool) -> Result<i64, StoreError> {
     session.number(
         "INSERT INTO _folder (task, version, removed) VALUES ($1, 1, $2)

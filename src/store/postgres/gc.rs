@@ -1,5 +1,5 @@
-//! What is not kept any longer. One small transaction a step, so that runs that end meanwhile wait for none of it long; cut
-//! short, it goes on the next time.
+//! Garbage collection. Each step is one small transaction, so that runs that end meanwhile do not wait long; after an
+//! interruption it continues the next time.
 
 use chrono::{DateTime, Utc};
 
@@ -15,7 +15,7 @@ impl GarbageCollection for Postgres {
         let session = &self.session;
         let mut collected =
             session.in_transaction(|| step(session, task, self.retention, i64::from(RUNS_PER_STEP), now))?;
-        // One at a time: a large one takes a while.
+        // One at a time: removing a large one takes a while.
         if let Some(old) = generation::removable(session, task)?.first() {
             generation::remove(session, *old)?;
             collected.generations = 1;
@@ -27,7 +27,7 @@ impl GarbageCollection for Postgres {
     fn count_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError> {
         let session = &self.session;
         session.in_rolled_back_transaction(|| {
-            // Runs whose rows are gone may go too, so these are first.
+            // Generations first: runs whose rows are gone may then be removed, too.
             let gone = is_removed_beyond_retention(session, task, self.retention, now)?;
             mark_generations(session, task, self.retention, gone)?;
             let sql = "DELETE FROM _generation WHERE task = $1 AND state = 'old'";
@@ -61,7 +61,7 @@ fn step(
     Ok(collected)
 }
 
-/// Its folder was deleted so long ago that nobody will ask any more how its runs went.
+/// Whether its folder was deleted so long ago that its runs are no longer kept.
 fn is_removed_beyond_retention(
     session: &PgSession,
     task: &TaskName,
@@ -79,8 +79,8 @@ fn count_pages(session: &PgSession, task: &TaskName) -> Result<(u64, u64), Store
     Ok((decode::count(get(&row, 0)?).unwrap_or(0), decode::count(get(&row, 1)?).unwrap_or(0)))
 }
 
-/// The oldest runs, by number and by age, with their traces; never one whose rows are there still, or the one that the
-/// status table shows.
+/// Removes the oldest runs, by number and by age, with their traces; never one whose rows still exist, or the one that
+/// the status table shows.
 fn prune_runs(
     session: &PgSession,
     task: &TaskName,
@@ -108,7 +108,7 @@ fn prune_runs(
     Ok(collected)
 }
 
-/// The traces of all runs but the newest.
+/// Removes the traces of all runs but the newest.
 fn prune_traces(session: &PgSession, task: &TaskName, kept: u32, at_once: i64) -> Result<u64, StoreError> {
     session.execute(
         "DELETE FROM _trace WHERE run IN (
@@ -119,8 +119,8 @@ fn prune_traces(session: &PgSession, task: &TaskName, kept: u32, at_once: i64) -
     )
 }
 
-/// Rows kept aside beyond the number, and what no run takes over any more; of a task that is long gone all but the
-/// published ones.
+/// Marks quarantined generations beyond the limit and abandoned staged ones as old; of a task that was removed long
+/// ago, all but the published one.
 fn mark_generations(session: &PgSession, task: &TaskName, keep: RetentionLimits, gone: bool) -> Result<(), StoreError> {
     publish::drop_quarantined(session, task, if gone { 0 } else { keep.quarantined })?;
     session.execute(
@@ -135,7 +135,8 @@ fn mark_generations(session: &PgSession, task: &TaskName, keep: RetentionLimits,
     Ok(())
 }
 
-/// Changes that are older than the task's history, or beyond its records, the oldest first; all of a task that is long gone.
+/// Removes changes that are older than the task's history, or beyond its record limit, the oldest first; all changes of
+/// a task that was removed long ago.
 fn prune_changes(
     session: &PgSession,
     task: &TaskName,
@@ -154,7 +155,7 @@ fn prune_changes(
         steps += 1;
         let Some(row) = session.row(old, &[&task.as_str(), &oldest, &beyond])? else { break };
         let change: i64 = get(&row, 0)?;
-        // Whole, however many records it has: nobody sees a part of it.
+        // Whole, however many records it has: readers never see a part of a change.
         for sql in ["DELETE FROM _changed_record WHERE change = $1", "DELETE FROM _change WHERE id = $1"] {
             removed += session.execute(sql, &[&change])?;
         }
@@ -165,10 +166,12 @@ fn prune_changes(
     Ok(removed)
 }
 
-/// The newest change that has no room among so many records; it and all before it go. One that has no room alone stays.
+/// The newest change that exceeds the record limit; it and all before it are removed. A single change that exceeds the
+/// limit alone stays.
 fn newest_over_limit(session: &PgSession, task: &TaskName, records: u64) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT max(id) FROM (
-                   SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far, max(id) OVER () AS newest
+                   SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far,
+                       max(id) OVER () AS newest
                    FROM _change WHERE task = $1 AND added IS NOT NULL AND unlisted IS NULL) AS changes
                WHERE so_far > $2::bigint AND id < newest";
     let records = i64::try_from(records).unwrap_or(i64::MAX);

@@ -9,10 +9,10 @@ use super::session::get;
 use super::{PgSession, StoreError, shape};
 use crate::model::{RunId, TaskName};
 
-/// Rows that are removed at a time: a large generation goes in steps, and others get their turn.
+/// Rows removed at a time: a large generation is removed in steps, so that others get their turn.
 const ROWS_REMOVED_PER_STEP: i64 = 20_000;
 
-/// The newest generation that fits a condition on one value.
+/// The newest generation that meets a condition on one value.
 pub(super) fn find(
     session: &PgSession,
     condition: &str,
@@ -33,7 +33,7 @@ pub(super) fn published(session: &PgSession, task: &TaskName) -> Result<Option<G
     find(session, "task = $1 AND state = 'published'", &task.as_str())
 }
 
-/// Makes a generation that no view shows yet; answers with its number and that of its table.
+/// Creates a generation that no view shows yet; returns its number and that of its table.
 pub(super) fn create(
     session: &PgSession,
     run: RunId,
@@ -53,16 +53,16 @@ pub(super) fn set_state(session: &PgSession, generation: i64, state: &str) -> Re
     Ok(())
 }
 
-/// The generations of a task that may be removed. While a run of it is going there are none: it may have compared its rows with
-/// them instead of writing its own, and has yet to copy them.
+/// The generations of a task that may be removed. There are none while the task is running: the run may have compared
+/// its rows with them instead of writing its own, and has yet to copy them.
 pub(super) fn removable(session: &PgSession, task: &TaskName) -> Result<Vec<i64>, StoreError> {
     let sql = "SELECT id FROM _generation WHERE task = $1 AND state = 'old'
                    AND NOT EXISTS (SELECT 1 FROM _runs WHERE task = $1 AND ended IS NULL) ORDER BY id";
     session.rows(sql, &[&task.as_str()])?.iter().map(|row| get(row, 0)).collect()
 }
 
-/// Removes a generation that nobody sees any longer: its rows in steps, and itself last, so that what is cut short goes on
-/// the next time.
+/// Removes a generation that no reader sees any longer: its rows in steps, and its own entry last, so that an
+/// interrupted removal continues the next time.
 pub(super) fn remove(session: &PgSession, generation: i64) -> Result<(), StoreError> {
     let sql = "SELECT shape FROM _generation WHERE id = $1 AND state = 'old'";
     let Some(row) = session.row(sql, &[&generation])? else { return Ok(()) };

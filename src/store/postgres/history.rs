@@ -1,4 +1,4 @@
-//! Reading what changed: by publication, and by record.
+//! Reads the history: by publication, and by record.
 
 use chrono::{DateTime, Utc};
 use tokio_postgres::Row;
@@ -16,7 +16,7 @@ use crate::store::{
 const CHANGE_COLUMNS: &str = "id, run, at, rows_before, rows_after, added, changed, removed, unlisted";
 const RECORD_COLUMNS: &str = "r.id, r.key, r.what, r.name, r.cells";
 
-/// Of one record; more say no more.
+/// Events that are read per record.
 const MAX_EVENTS: u32 = 10_000;
 
 impl History for Postgres {
@@ -110,7 +110,7 @@ impl History for Postgres {
 }
 
 impl Postgres {
-    /// Oldest first, with when the record was first seen as the newest of them says.
+    /// The events, oldest first, and when the record was first seen according to the newest of them.
     fn events(&self, task: &TaskName, key: RecordKey) -> Result<(Vec<RecordEvent>, Option<DateTime<Utc>>), StoreError> {
         let sql = format!(
             "SELECT {RECORD_COLUMNS}, c.run, c.at, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
@@ -162,7 +162,7 @@ fn read_record(row: &Row) -> Result<RecordChange, StoreError> {
         id: get(row, 0)?,
         key: record_key(row, 1)?,
         what: ChangeKind::from_word(what)
-            .ok_or_else(|| StoreError::InvalidValue(format!("a record that was {what}")))?,
+            .ok_or_else(|| StoreError::InvalidValue(format!("unknown kind of change `{what}`")))?,
         name: get(row, 3)?,
         cells: record_diff::read_cells(get(row, 4)?)?,
     })

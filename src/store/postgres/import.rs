@@ -1,6 +1,6 @@
-//! A database that another store is copied into. A mark in `_daemon` keeps everybody from opening it until it is whole; whoever
-//! begins again takes the mark over and removes what was left. Each part is one transaction that also moves the mark on, so
-//! that none is taken twice, and none by somebody who was overtaken.
+//! Imports a copy of another store. A mark in `_daemon` keeps everybody from opening the database until it is complete;
+//! a new attempt takes the mark over and removes what the previous one left. Each part is one transaction that also
+//! advances the mark, so that no part is applied twice, or by an attempt that was superseded.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -20,19 +20,19 @@ use crate::store::copy::{
 };
 use crate::store::{Exporter, RunEnding};
 
-/// The tables that count their entries by themselves.
+/// Tables with an id sequence.
 const TABLES_WITH_SEQUENCES: &[&str] = &["_generation", "_change", "_changed_record"];
 
-/// Views, or tables, that are dropped at once: each takes a lock, and a server has some thousand.
+/// Views, or tables, that are dropped per transaction: each takes a lock, and a server has some thousand.
 const MAX_DROPPED_PER_TRANSACTION: usize = 200;
 
-/// A database in the making.
+/// A database under construction.
 pub struct Importer {
     store: Postgres,
-    /// Which copy this is, and how many parts it has taken.
+    /// Id of this copy, and how many parts it has applied.
     copy: Uuid,
     parts: Cell<u64>,
-    /// The table of the set that is being taken, and how many of its rows are there.
+    /// The table of the current generation, and how many of its rows are written.
     table: i64,
     rows: i64,
 }
@@ -65,11 +65,11 @@ impl Importer {
         format!("{} {parts}", self.copy)
     }
 
-    /// Answers whether another copy was begun here.
+    /// Returns whether another copy was begun here.
     fn claim_copy_mark(&self, at: &PostgresAddress) -> Result<bool, StoreError> {
         let session = self.session();
         session.in_transaction(|| {
-            // Who begins at the same time waits here.
+            // Concurrent attempts wait here.
             session.row("SELECT version FROM _format WHERE id = 1 FOR UPDATE", &[])?;
             let was_begun = schema::is_incomplete_copy(session)?;
             let held = "SELECT (SELECT count(*) FROM _task) + (SELECT count(*) FROM _folder)";
@@ -87,7 +87,7 @@ impl Importer {
         })
     }
 
-    /// Does a part of the work, once, as long as the mark is ours.
+    /// Applies a part exactly once, as long as this copy holds the mark.
     fn apply_once(&self, work: impl Fn(&PgSession) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let session = self.session();
         let (before, after) = (self.copy_mark(self.parts.get()), self.copy_mark(self.parts.get() + 1));
@@ -98,7 +98,7 @@ impl Importer {
             }
             let mark = session.row("SELECT value FROM _daemon WHERE name = 'copying'", &[])?;
             match mark.map(|row| get::<String>(&row, 0)).transpose()? {
-                // The connection was lost when it was as good as done.
+                // The connection was lost after the commit.
                 Some(mark) if mark == after => Ok(()),
                 _ => Err(StoreError::Busy("another copy into this database was begun meanwhile".into())),
             }
@@ -107,7 +107,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Removes what a copy that was cut short has left.
+    /// Removes what an interrupted copy has left.
     fn remove_leftovers(&self) -> Result<(), StoreError> {
         let schema = self.session().at().schema().to_owned();
         let views = "SELECT viewname::text FROM pg_catalog.pg_views WHERE schemaname = $1 AND viewname <> '_history'";
@@ -164,7 +164,7 @@ impl Importer {
         self.apply_once(|session| session.copy_in(&sql, &text))
     }
 
-    /// What says where the rows are, once they are all there.
+    /// Writes the entry of a generation, once all of its rows are there.
     fn finish_generation(&self, set: &CopiedGeneration) -> Result<(), StoreError> {
         let CopiedGeneration { generation, task, run, state, last_seen } = set;
         let columns = serde_json::to_string(&generation.columns).map_err(StoreError::invalid_value)?;
@@ -213,7 +213,7 @@ impl CopyTarget for Importer {
                 self.session().number(&sql, &[&last])?;
             }
         }
-        // A run that was cut short is nobody's here, and would keep its task from being anybody's.
+        // An interrupted run has no owner here, and would keep its task from getting one.
         let now = self.store.server_time()?;
         self.store.end_interrupted_runs(now)?;
         self.store.verify_published()?;

@@ -1,6 +1,6 @@
-//! The index of words follows what is published. A publication does not wait for it: afterwards the rows of the new generation
-//! are gone through in small steps, records whose texts are new are added, then those that are gone are removed. How far it is
-//! stands in the database, so that it goes on wherever it was cut short.
+//! Maintains the full-text index. Publications do not wait for it: afterwards the rows of the new generation are
+//! scanned in small steps, records with new texts are added, then those that are gone are removed. The progress is
+//! stored in the database, so that an interrupted scan continues where it stopped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -14,14 +14,14 @@ use crate::model::TaskName;
 use crate::store::IndexProgress;
 use crate::store::search::{folded, slot, words};
 
-/// Rows that a step looks at, or removes.
+/// Rows that a step scans, or removes.
 const ROWS_PER_STEP: i64 = 1_000;
 
-/// Of one record; a vector of words has room for a megabyte.
+/// Words per record; a `tsvector` has room for a megabyte.
 const MAX_WORDS: usize = 20_000;
-/// The last place that a vector can say.
+/// The highest position that a `tsvector` can hold.
 const MAX_POSITION: usize = 16_383;
-/// No phrase goes from one cell into the next.
+/// Gap between two cells, so that no phrase matches across them.
 const CELL_GAP: usize = 8;
 
 impl Postgres {
@@ -48,7 +48,7 @@ impl Postgres {
     }
 }
 
-/// The tasks whose published rows are not all in the index, with how many they have.
+/// Tasks whose published rows are not completely indexed, with their row counts.
 pub(super) fn tasks_behind(session: &PgSession) -> Result<Vec<(TaskName, u64)>, StoreError> {
     let sql = "SELECT t.name, g.rows FROM _task t JOIN _generation g ON g.id = t.published
                LEFT JOIN _indexed i ON i.task = t.name WHERE i.digest IS DISTINCT FROM g.digest ORDER BY t.name";
@@ -64,7 +64,7 @@ fn index_rows(
 ) -> Result<IndexProgress, StoreError> {
     let looked_at = read(session, published, after)?;
     let mut first = HashSet::new();
-    // Of rows that say the same the first counts.
+    // Of rows with equal texts the first counts.
     let all: Vec<&IndexRow> = looked_at.iter().filter(|it| first.insert(it.digest)).collect();
     let (digests, places) = digests_and_rows(&all);
     let known = session.rows(
@@ -81,7 +81,7 @@ fn index_rows(
     Ok(IndexProgress { added: new.len() as u64, ..IndexProgress::default() })
 }
 
-/// A row that a step looks at.
+/// A row that a step scans.
 struct IndexRow {
     digest: i64,
     key: Vec<u8>,
@@ -149,20 +149,21 @@ fn remove_unpublished(
     Ok(IndexProgress { is_done: true, ..IndexProgress::default() })
 }
 
-/// A place in a vector has one of four weights: they say in which columns it may be.
+/// A position in a `tsvector` has one of four weights; the columns are distributed over them.
 const WEIGHTS: [char; 4] = ['A', 'B', 'C', 'D'];
 
-/// Of a column, by its name as it is looked for.
+/// The weight of a column, by its folded name.
 pub(super) fn weight(folded: &str) -> char {
     WEIGHTS[slot(folded, WEIGHTS.len())]
 }
 
-/// The hash of a record's texts as the index has it.
+/// Digest of a record's texts, as long as the index stores it.
 pub(super) fn short_digest(record: u128) -> i64 {
     record as i64
 }
 
-/// Words with their places, as a vector is written. Words are letters and digits only, so none of them is syntax.
+/// Words with their positions, in the syntax of `tsvector`. Words contain letters and digits only, so none of them is
+/// syntax.
 fn vector<'t>(texts: impl Iterator<Item = (char, &'t str)>) -> String {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut place, mut count) = (1, 0);

@@ -1,4 +1,4 @@
-//! The sign of life: the store takes a write.
+//! Retention settings, the daemon's heartbeat, and the integrity check.
 
 use chrono::{DateTime, Utc};
 

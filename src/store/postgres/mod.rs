@@ -1,46 +1,46 @@
-//! PostgreSQL, and the databases that speak as it does; any number of daemons.
+//! PostgreSQL, and databases that are compatible with it; any number of daemons.
 //!
-//! Rows stand in one table for each set of columns that a task has had (`_rows_N`, N is the shape), under the number of their
-//! generation; the view named as the task shows those of the published one. Publishing is a change of two rows in
-//! `_generation`: tables are made only when the columns change.
+//! Rows are stored in one table for each set of columns that a task has had (`_rows_N`, N is the shape), under the
+//! number of their generation; the view named as the task shows those of the published one. Publishing updates two rows
+//! of `_generation`: tables are created only when the columns change.
 
-mod error;
 mod artifacts;
-mod import;
-mod connection;
-mod export;
-mod unchanged_prefix;
-mod review;
-mod maintenance;
-mod outbox;
-mod tls;
-mod session;
-mod open;
-mod schema;
-mod view;
-mod shape;
-mod generation;
-mod stage;
-mod publish;
-mod runs;
-mod tasks;
-mod gc;
-mod rows;
 mod browse;
-mod reader;
 mod changes;
-mod history;
-mod index;
-mod search;
+mod connection;
+mod error;
+mod export;
 mod fleet;
 mod folders;
+mod gc;
+mod generation;
+mod history;
+mod import;
+mod index;
+mod maintenance;
+mod open;
+mod outbox;
+mod publish;
+mod reader;
+mod review;
+mod rows;
+mod runs;
+mod schema;
+mod search;
+mod session;
+mod shape;
+mod stage;
+mod tasks;
+mod tls;
+mod unchanged_prefix;
 mod verify;
+mod view;
 
 use std::collections::HashMap;
 
 use session::PgSession;
 
-pub(super) use self::import::Importer;
+pub(super) use import::Importer;
 
 use super::pending_ends::PendingEnds;
 use super::{Member, RetentionLimits, StoreError, compare, decode, digest, names, record_diff, run_end, timestamp};
@@ -50,12 +50,12 @@ use crate::model::RunId;
 pub struct Postgres {
     session: PgSession,
     retention: RetentionLimits,
-    /// Whom this store acts for, among daemons that share it; none: a person's command.
+    /// The fleet member that this store acts for; none for a person's command.
     member: Option<Member>,
-    /// The rows of the runs that are going.
+    /// The staged rows of the runs that are running.
     staged: HashMap<RunId, stage::StagedRows>,
-    /// Ends of runs that could not be written down yet.
+    /// Ends of runs that could not be recorded yet.
     pending_ends: PendingEnds,
-    /// Tells a run of before a reboot from one whose process id was given out again.
+    /// Boot id: distinguishes a run from before a reboot from one whose process id was reused.
     boot: Option<String>,
 }

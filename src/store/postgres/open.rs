@@ -1,4 +1,4 @@
-//! Opening the database: its tables are made, or brought up to date, by whoever writes first.
+//! Opens the database. The first writer creates its tables, or migrates them.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::{PendingEnds, PgSession, Postgres, RetentionLimits, StoreError, decod
 use crate::model::{PostgresAddress, StoreAddress};
 
 impl Postgres {
-    /// Opens the database for writing; makes the tables, or brings their format up to date, if need be.
+    /// Opens the database for writing; creates the tables, or migrates their format, if necessary.
     pub fn open(at: &PostgresAddress) -> Result<Postgres, StoreError> {
         let session = PgSession::open(at, false)?;
         schema::create(&session)?;

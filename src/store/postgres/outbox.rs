@@ -1,4 +1,4 @@
-//! Alerts: which tasks have any, what was told of them, and what is still to be delivered.
+//! Outbox of alerts, in PostgreSQL.
 
 use chrono::{DateTime, Utc};
 use tokio_postgres::Row;
@@ -11,7 +11,7 @@ use crate::store::batch::storable;
 use crate::store::outbox::MAX_FINISHED_DELIVERIES;
 use crate::store::{AlertStateUpdate, AlertTask, AlertTaskFilter, Delivery, Outbox, OutboxEntry, OutgoingAlert};
 
-/// Nothing older of its task waits for the same target.
+/// Condition: no older alert of the task is pending for the same target.
 const FIRST_IN_LINE: &str = "NOT EXISTS (SELECT 1 FROM _delivery e WHERE e.task = d.task AND e.target = d.target
     AND e.alert < d.alert AND e.next_try IS NOT NULL)";
 
@@ -27,7 +27,8 @@ impl Outbox for Postgres {
                 let json = serde_json::to_string(alert).map_err(StoreError::invalid_value)?;
                 session.execute(
                     "INSERT INTO _watched (task, wanted, said) VALUES ($1, $2, '{}')
-                     ON CONFLICT (task) DO UPDATE SET wanted = excluded.wanted WHERE _watched.wanted <> excluded.wanted",
+                     ON CONFLICT (task) DO UPDATE SET wanted = excluded.wanted
+                     WHERE _watched.wanted <> excluded.wanted",
                     &[&task.as_str(), &json],
                 )?;
             }
@@ -94,7 +95,8 @@ impl Outbox for Postgres {
 
     fn failing_deliveries(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM _delivery d JOIN _alert a ON a.id = d.alert
-                   WHERE d.delivered_at IS NULL AND d.trouble IS NOT NULL AND (d.next_try IS NOT NULL OR a.made_at > $1)";
+                   WHERE d.delivered_at IS NULL AND d.trouble IS NOT NULL
+                       AND (d.next_try IS NOT NULL OR a.made_at > $1)";
         Ok(u64::try_from(self.session.number(sql, &[&since])?).unwrap_or(0))
     }
 
@@ -157,7 +159,7 @@ fn insert_alert(
     let sql = "INSERT INTO _alert (id, task, made_at, notice) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
     session.execute(sql, &[&outgoing.id, &task.as_str(), &now, &storable(&outgoing.json)])?;
     for target in &outgoing.targets {
-        // A target that stands there twice gets it once.
+        // A target that is listed twice gets the alert once.
         let sql =
             "INSERT INTO _delivery (alert, task, target, next_try) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
         session.execute(sql, &[&outgoing.id, &task.as_str(), target, &now])?;

@@ -1,4 +1,4 @@
-//! A run's end. Only a published verdict touches what readers see, and it does so in one short transaction.
+//! Ends a run. Only a published verdict changes what readers see, and it does so in one short transaction.
 
 use std::cell::Cell;
 
@@ -13,7 +13,7 @@ use super::{
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::{RunEnding, Runs};
 
-/// Somebody else may publish between our look and our transaction, once; not again and again.
+/// Another process may publish between the query and the transaction once, but not again and again.
 const MAX_PUBLISH_ATTEMPTS: u32 = 3;
 
 impl RunEnding for Postgres {
@@ -22,7 +22,7 @@ impl RunEnding for Postgres {
         let mut staged = self.staged.remove(&run).unwrap_or_default();
         let ended = self.finish_run(run, &task, &mut staged, verdict, now);
         match ended {
-            // The run has ended whatever comes of this; what is not tidied now is at the next end.
+            // The run has ended either way; what is not cleaned up now is at the next end.
             Ok(_) => _ = self.finish_open_changes(Some(&task)).and_then(|()| self.remove_superseded(&task)),
             Err(_) => _ = self.staged.insert(run, staged),
         }
@@ -66,7 +66,7 @@ impl Postgres {
             let mut verdict = believed.clone();
             let fate = disposition(&mut verdict, &staged.batch, published.as_ref());
             if matches!(fate, Disposition::Publish) && published.is_some() {
-                // The rows of before are about to go.
+                // The previous rows are about to be removed.
                 self.finish_open_changes(Some(task))?;
             }
             let place = match fate {
@@ -87,11 +87,11 @@ impl Postgres {
             };
             match self.write_end(&end)? {
                 EndResult::Written => return Ok(verdict),
-                // The connection was lost when it was as good as done.
+                // The connection was lost after the commit.
                 EndResult::AlreadyWritten(verdict) => return Ok(verdict),
                 EndResult::Overtaken if looks > 0 => {}
                 EndResult::Overtaken => {
-                    return Err(StoreError::Busy("somebody else publishes this task all the time".into()));
+                    return Err(StoreError::Busy("another process keeps publishing this task".into()));
                 }
             }
         }
@@ -138,8 +138,8 @@ impl Postgres {
         }
     }
 
-    /// Removes what a publication left behind. Nothing here is visible to readers, so it has transactions of its own; cut
-    /// short, it goes on the next time.
+    /// Removes what a publication has superseded. Readers see none of it, so it has transactions of its own; an
+    /// interrupted removal continues the next time.
     fn remove_superseded(&mut self, task: &TaskName) -> Result<(), StoreError> {
         self.remove_old_generations(task)?;
         self.session.in_transaction(|| {
@@ -156,35 +156,35 @@ impl Postgres {
     }
 }
 
-/// A run's end as it is to be written.
+/// A run's end to be written.
 struct EndRecord<'a> {
     run: RunId,
     task: &'a TaskName,
     staged: &'a StagedRows,
     verdict: &'a Verdict,
     disposition: Disposition,
-    /// The generation and the table of its rows, where they are kept.
+    /// Generation and table of the staged rows, where they are kept.
     staged_place: Option<(i64, i64)>,
-    /// What was published when the fate was decided.
+    /// The published generation when the disposition was decided.
     published: Option<&'a Generation>,
     now: DateTime<Utc>,
 }
 
 enum EndResult {
     Written,
-    /// By the try before.
+    /// By the previous attempt.
     AlreadyWritten(Verdict),
     Overtaken,
 }
 
-/// Whoever publishes a task waits here for whoever does so already.
+/// Locks the task's row: concurrent publications of a task wait here.
 fn lock_published(session: &PgSession, task: &TaskName) -> Result<Option<i64>, StoreError> {
     let row = session.row("SELECT published FROM _task WHERE name = $1 FOR UPDATE", &[&task.as_str()])?;
     row.map_or(Ok(None), |row| get(&row, 0))
 }
 
-/// The new rows are shown, those before are kept to go back to, and those before them go. The view is made anew only where the
-/// columns are others.
+/// Publishes the new rows, keeps the old ones for a rollback, and marks those before them for removal. The view is
+/// created again only where the columns have changed.
 fn publish(session: &PgSession, end: &EndRecord<'_>, generation: i64, table: i64) -> Result<(), StoreError> {
     let task = end.task.as_str();
     session.execute("UPDATE _generation SET state = 'old' WHERE task = $1 AND state = 'previous'", &[&task])?;
@@ -209,7 +209,7 @@ fn publish(session: &PgSession, end: &EndRecord<'_>, generation: i64, table: i64
     }
 }
 
-/// The published rows were seen again: only when and by whom moves.
+/// The published rows were seen again: only `_run` and `_last_seen` change.
 fn confirm(session: &PgSession, end: &EndRecord<'_>) -> Result<(), StoreError> {
     session.execute(
         "UPDATE _generation SET run = $2, last_seen = $3 WHERE id = $1",
@@ -219,7 +219,7 @@ fn confirm(session: &PgSession, end: &EndRecord<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What a run had written and nobody took over.
+/// Marks the abandoned rows of a run for removal.
 pub(super) fn drop_staged(session: &PgSession, run: RunId) -> Result<(), StoreError> {
     let sql = "UPDATE _generation SET state = 'old' WHERE run = $1 AND state = 'staging'";
     session.execute(sql, &[&run.to_string()])?;

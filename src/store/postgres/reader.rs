@@ -1,4 +1,4 @@
-//! Records as they stand in a generation's table.
+//! Reads records from a generation's table.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(super) struct StoredRecord {
     pub cells: NamedCells,
 }
 
-/// Records of one generation by where they stand.
+/// Records of one generation, by row number.
 pub(super) fn read(
     session: &PgSession,
     generation: &Generation,

@@ -1,4 +1,4 @@
-//! Rows that are not published, for `store/aside.rs` to do with what a person wants.
+//! Access to unpublished rows, for `store/review.rs`.
 
 use super::decode::run_id;
 use super::session::get;

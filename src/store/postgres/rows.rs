@@ -1,4 +1,4 @@
-//! Reading rows: those published, and those kept aside.
+//! Reads published and quarantined rows.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use super::{PgSession, Postgres, StoreError, browse, decode, generation};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
 use crate::store::{BrowseQuery, PublishedRows, Rows};
 
-/// Rows of one part of all; of a page's rows some hundred are read at a time.
+/// Rows per part, where all rows are read.
 const PART_ROWS: i64 = 500;
 
 const PUBLISHED: &str = "task = $1 AND state = 'published'";
@@ -40,7 +40,7 @@ impl PublishedRows for Postgres {
         take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
     ) -> Result<bool, StoreError> {
         let take = RefCell::new(take);
-        // Once: what was given cannot be taken back.
+        // Not retried: parts that were sent cannot be taken back.
         self.session.in_snapshot_once(|| {
             let Some(generation) = generation::published(&self.session, task)? else { return Ok(false) };
             let mut part = without_rows(&self.session, &generation)?;
@@ -89,7 +89,8 @@ fn by_key(session: &PgSession, generation: &Generation, keys: &[KeyHash]) -> Res
     let texts: Vec<usize> = (0..generation.columns.len()).filter(|&at| generation.columns[at].is_text()).collect();
     let columns: String = texts.iter().map(|&at| format!(", {}", column_name(at))).collect();
     let sql = format!(
-        "SELECT _key, _page{columns} FROM {} WHERE _generation = $1 AND _key = ANY($2) ORDER BY _first_seen DESC, _n DESC",
+        "SELECT _key, _page{columns} FROM {} WHERE _generation = $1 AND _key = ANY($2)
+         ORDER BY _first_seen DESC, _n DESC",
         quoted(&rows_table(generation.table))
     );
     let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
@@ -110,14 +111,14 @@ pub(super) fn to_i64(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A generation's columns, and none of its rows.
+/// A generation's columns, without its rows.
 pub(super) fn without_rows(session: &PgSession, generation: &Generation) -> Result<Rows, StoreError> {
     let sql = "SELECT run, last_seen FROM _generation WHERE id = $1";
     let gone = || StoreError::InvalidValue(format!("generation {} is gone", generation.id));
     let seen = session.row(sql, &[&generation.id])?.ok_or_else(gone)?;
     let columns = &generation.columns;
     let (texts, values): (Vec<usize>, Vec<usize>) = (0..columns.len()).partition(|&at| columns[at].is_text());
-    // Counted among the texts, as the table has them.
+    // Index among the text columns, as the table has them.
     let among = |value: ValueColumn| ValueColumn { of: texts.iter().filter(|&&at| at < value.of).count(), ..value };
     let mut rows = Rows {
         run: decode::run_id(get(&seen, 0)?)?,
@@ -133,14 +134,14 @@ pub(super) fn without_rows(session: &PgSession, generation: &Generation) -> Resu
     Ok(rows)
 }
 
-/// Rows of a generation, which is `$1`, in their order: they are numbered from 1 without a gap, so that where a part begins needs
-/// no counting. `$3` is how many.
+/// Rows of a generation (`$1`) in their order. They are numbered from 1 without a gap, so that an offset needs no
+/// counting. `$3` is the limit.
 fn read(session: &PgSession, generation: &Generation, which: &str, values: SqlParams<'_>) -> Result<Rows, StoreError> {
     let sql = format!("{} WHERE _generation = $1 AND {which} ORDER BY _n LIMIT $3", select(generation));
     fill(without_rows(session, generation)?, generation, &session.rows(&sql, values)?)
 }
 
-/// All that there is of a row, as [`fill`] takes it.
+/// Selects everything that [`fill`] reads of a row.
 pub(super) fn select(generation: &Generation) -> String {
     let columns = read_list(&generation.columns);
     format!("SELECT _page, _first_seen, _key{columns} FROM {}", quoted(&rows_table(generation.table)))
@@ -167,7 +168,7 @@ pub(super) fn json(row: &Answer, at: usize, kind: PgType) -> Result<Json, StoreE
         PgType::Text => get::<Option<String>>(row, at)?.into(),
         PgType::Bigint => get::<Option<i64>>(row, at)?.into(),
         PgType::Double | PgType::Numeric => get::<Option<f64>>(row, at)?.into(),
-        // As SQLite has it, which knows no truth.
+        // As in SQLite, which has no booleans.
         PgType::Boolean => get::<Option<bool>>(row, at)?.map(i64::from).into(),
     })
 }

@@ -1,4 +1,4 @@
-//! Runs: begun once a slot, ended once, kept for the status table and for judging later ones.
+//! Runs in PostgreSQL: begun once per slot, ended once, and kept for the status table and for judging later runs.
 
 use chrono::{DateTime, Utc};
 use tokio_postgres::Row;
@@ -10,7 +10,7 @@ use crate::model::{PastRun, RunId, RunStatistics, TaskName, Verdict};
 use crate::store::batch::storable;
 use crate::store::{BeginOutcome, RunEnding, RunRow, RunStart, Runs};
 
-/// How many may go at the end of a run, which needs one; the rest is left to `gc`.
+/// Runs that are removed at the end of a run, where one is enough; the rest is left to `gc`.
 const RUNS_PRUNED_PER_END: i64 = 50;
 
 impl Runs for Postgres {
@@ -23,7 +23,7 @@ impl Runs for Postgres {
         let begun = session.in_transaction(|| {
             let add = "INSERT INTO _task (name, added_at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
             session.execute(add, &[&task, &started])?;
-            // Held, so that nobody takes the task over before its run is there to be seen.
+            // Locked, so that no daemon takes the task over before its run is visible.
             session.row("SELECT name FROM _task WHERE name = $1 FOR UPDATE", &[&task])?;
             if let Some(member) = &self.member
                 && !fleet::owns(session, member, &start.task)?
@@ -45,7 +45,7 @@ impl Runs for Postgres {
                     &fence,
                 ],
             )?;
-            // There is one under this id: it is ours, of now or of a try that was as good as done.
+            // A run with this id is this one, recorded now or by an attempt whose commit was not confirmed.
             if session.number("SELECT count(*) FROM _runs WHERE id = $1", &[&id])? == 0 {
                 return Ok(BeginOutcome::SlotTaken);
             }
@@ -57,7 +57,7 @@ impl Runs for Postgres {
             Ok(BeginOutcome::Started)
         });
         if begun.is_err() {
-            // Perhaps it was begun all the same, and nobody will end it.
+            // The run may have been recorded all the same, and nobody would end it.
             self.pending_ends.push(start.run, &Verdict::interrupted(), start.started_at);
         }
         begun
@@ -86,7 +86,8 @@ impl Runs for Postgres {
 impl Postgres {
     fn newest(&self, task: &TaskName, n: u32, which: &'static str) -> Result<Vec<RunRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS}, r.figures FROM _runs r WHERE task = $1 AND {which} ORDER BY started DESC, id DESC LIMIT $2"
+            "SELECT {COLUMNS}, r.figures FROM _runs r WHERE task = $1 AND {which}
+             ORDER BY started DESC, id DESC LIMIT $2"
         );
         self.session.rows(&sql, &[&task.as_str(), &i64::from(n)])?.iter().map(read_with_statistics).collect()
     }
@@ -95,10 +96,10 @@ impl Postgres {
 const COLUMN_COUNT: usize = 15;
 
 /// The columns that `read` takes, of `_runs` under the name `r`.
-pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.pid, r.boot, r.ended, r.outcome, r.cause, \
-                                  r.sentence, r.similarity, r.rows, r.pages, r.provisional";
+pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.pid, r.boot, r.ended, r.outcome, \
+                                  r.cause, r.sentence, r.similarity, r.rows, r.pages, r.provisional";
 
-/// With the figures, which stand behind them. The status of ten thousand tasks does without.
+/// As `read`, with the statistics, which are the last column. The status of ten thousand tasks does without them.
 fn read_with_statistics(row: &Row) -> Result<RunRow, StoreError> {
     let mut run = read(row, 0)?;
     if let Some((_, verdict)) = &mut run.end {
@@ -135,12 +136,12 @@ pub(super) fn read(row: &Row, from: usize) -> Result<RunRow, StoreError> {
     Ok(RunRow { start, boot, end: Some((ended, verdict)) })
 }
 
-/// The task of a run that has not ended, and that is still whose run it was.
+/// The task of a run that has not ended, and still belongs to this member.
 pub(super) fn require_open(session: &PgSession, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
     task_of_open(session, member, run, "")
 }
 
-/// The same, and nobody ends it until this transaction does.
+/// As `require_open`, and locks the run until the end of the transaction.
 pub(super) fn lock_open(session: &PgSession, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
     task_of_open(session, member, run, "FOR UPDATE OF r")
 }
@@ -161,14 +162,14 @@ fn task_of_open(session: &PgSession, member: Option<&Member>, run: RunId, lock: 
     }
 }
 
-/// Runs that have not ended and that this one, or the one of this name before it, has begun.
+/// Runs that have not ended, begun by this member or by the one of the same name before it.
 pub(super) fn open_runs(session: &PgSession, member: Option<&Member>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
     let sql = "SELECT id, task FROM _runs WHERE ended IS NULL AND owner IS NOT DISTINCT FROM $1 ORDER BY started, id";
     let found = session.rows(sql, &[&member.map(|it| &it.name)])?;
     found.iter().map(|row| Ok((run_id(get(row, 0)?)?, decode::task_name(get(row, 1)?)?))).collect()
 }
 
-/// Writes a run's end, and what the status table says of its task.
+/// Writes a run's end, and the status of its task.
 pub(super) fn record_end(
     session: &PgSession,
     run: RunId,
@@ -202,7 +203,7 @@ pub(super) fn record_end(
     Ok(())
 }
 
-/// Forgets the oldest runs of a task, and the traces of all but the newest.
+/// Removes the oldest runs of a task, and the traces of all but the newest.
 pub(super) fn prune(session: &PgSession, task: &TaskName, keep: RetentionLimits) -> Result<(), StoreError> {
     let beyond = "SELECT id FROM _runs WHERE task = $1 ORDER BY started DESC, id DESC LIMIT $3 OFFSET $2";
     session.execute(

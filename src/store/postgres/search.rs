@@ -1,4 +1,4 @@
-//! Looking for words: the index names entries, the best first; the published rows say which of them are rows of now.
+//! Full-text search: the index returns entries, best first; the published rows tell which of them are current.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -43,8 +43,8 @@ impl FullTextSearch for Postgres {
     }
 }
 
-/// As a query is written. Words are letters and digits only, so none of them is syntax; which column a word stands in is a weight of
-/// its place, and looked at in the rows too.
+/// The query in the syntax of `tsquery`. Words contain letters and digits only, so none of them is syntax. The column
+/// of a word is a weight of its position, and is checked in the rows, too.
 fn match_text(query: &Query) -> String {
     let text = |term: &Term| {
         let last = term.words.len().saturating_sub(1);
@@ -58,20 +58,20 @@ fn match_text(query: &Query) -> String {
         format!("({})", phrase.join(" <-> "))
     };
     let wanted = query.terms.iter().filter(|term| !term.is_excluded).map(text);
-    // One that is excluded from a column only is looked for in the rows themselves.
+    // A word that is excluded from one column only is checked in the rows themselves.
     let excluded = query.terms.iter().filter(|term| term.is_excluded && term.column.is_none());
     wanted.chain(excluded.map(|term| format!("!{}", text(term)))).collect::<Vec<_>>().join(" & ")
 }
 
-/// One question to the index.
+/// One query to the index.
 struct IndexQuery<'s> {
     session: &'s PgSession,
     words: String,
     tasks: Option<Vec<&'s str>>,
     query: &'s Query,
-    /// How many entries have the words; of those that were ranked.
+    /// Number of matching entries among those that were ranked.
     counted: Cell<u64>,
-    /// What is published of the tasks that entries lead to.
+    /// The published generations of the tasks that entries lead to.
     published: RefCell<HashMap<String, Option<Generation>>>,
 }
 
@@ -86,11 +86,13 @@ struct RankedEntry {
 impl FullTextIndex for IndexQuery<'_> {
     type Entry = RankedEntry;
 
-    /// Of two that are as good, the one that stands first. Which column a word stands in makes it no better.
+    /// Entries of equal rank are in the order of their rows. The column of a word does not affect the rank.
     fn entries(&self, most: u64) -> Result<Vec<RankedEntry>, StoreError> {
         let sql = format!(
             "SELECT e.task, e.digest, e.key, e.n, w.rank, count(*) OVER () FROM (
-                 SELECT task, digest, ts_rank('{{1, 1, 1, 1}}'::real[], words, $1::text::tsquery)::double precision AS rank FROM _words
+                 SELECT task, digest,
+                     ts_rank('{{1, 1, 1, 1}}'::real[], words, $1::text::tsquery)::double precision AS rank
+                 FROM _words
                  WHERE words @@ $1::text::tsquery AND ($2::text[] IS NULL OR task = ANY($2)) LIMIT {MAX_RANKED}) AS w
              JOIN _entry e ON e.task = w.task AND e.digest = w.digest ORDER BY w.rank DESC, e.task, e.n LIMIT $3"
         );
@@ -137,7 +139,7 @@ impl FullTextIndex for IndexQuery<'_> {
     }
 }
 
-/// Rows by the hash of their texts.
+/// Rows by the digest of their texts.
 type RowsByDigest = HashMap<i64, (Row, DateTime<Utc>)>;
 
 impl IndexQuery<'_> {
@@ -151,7 +153,7 @@ impl IndexQuery<'_> {
         let Some(generation) = published.get(task).and_then(Option::as_ref) else { return Ok(found) };
         let places: Vec<i64> = entries.iter().map(|entry| entry.n).collect();
         read(self.session, generation, "_n = ANY($2)", &[&generation.id, &places], &mut found)?;
-        // Where the rows are others by now, a record that says the same is there under its key.
+        // Where the rows have changed since, a record with the same texts is found by its key.
         let moved = entries.iter().filter(|entry| !found.contains_key(&entry.digest));
         let keys: Vec<&[u8]> = moved.map(|entry| entry.key.as_slice()).collect();
         if !keys.is_empty() {
@@ -161,7 +163,7 @@ impl IndexQuery<'_> {
     }
 }
 
-/// Reads rows of a generation; of those that say the same the first counts.
+/// Reads rows of a generation; of rows with equal texts the first counts.
 fn read(
     session: &PgSession,
     generation: &Generation,

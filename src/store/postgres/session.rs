@@ -1,5 +1,6 @@
-//! One connection to the server. It is made again when it was lost, with bounded patience; what was asked outside a
-//! transaction is then asked once more, and a transaction is begun anew. So every transaction here can be done twice.
+//! One connection to the server. A lost connection is opened again within a bounded time; a statement outside a
+//! transaction is then repeated, and a transaction is restarted. So every transaction here must be safe to execute
+//! twice.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -19,20 +20,20 @@ use super::error::{is_transient, to_store_error};
 use super::tls;
 use crate::model::{PostgresAddress, TimeSpan};
 
-/// A server that restarts is back within seconds; one that is away for longer costs the runs that end meanwhile.
+/// A server that restarts is back within seconds; a longer outage fails the runs that end meanwhile.
 const MAX_RECONNECT_TIME: Duration = Duration::from_secs(10);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
-/// A server that said nothing is not asked again at once: who waits in line would wait as long, one after the other.
+/// A server that did not answer is not asked again at once: all waiting callers would time out one after the other.
 const COOLDOWN: Duration = Duration::from_secs(1);
-/// After so long the system gives up a machine that fell silent under a connection.
+/// After this time the kernel gives up a connection whose peer does not answer.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often a transaction is begun anew: others were in its way, or the connection was lost.
+/// How often a transaction is attempted: it conflicted with others, or the connection was lost.
 const MAX_ATTEMPTS: u32 = 10;
 const SETTINGS: &str = "SET client_min_messages TO warning; SET lock_timeout TO '20s'; SET TIME ZONE 'UTC'";
-/// A reader may stand still for so long (`pieme export` into a pager): it holds no lock that others wait for.
+/// A reader may be idle for this long (`pieme export` into a pager): it holds no lock that others wait for.
 const READER_IDLE_TIMEOUT: TimeSpan = TimeSpan::seconds(60);
 
-/// What is given with a statement.
+/// Parameters of a statement.
 pub(super) type SqlParams<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 pub(super) struct PgSession {
@@ -41,9 +42,9 @@ pub(super) struct PgSession {
     connection: RefCell<Option<Arc<ServerConnection>>>,
     statements: RefCell<HashMap<String, Statement>>,
     is_in_transaction: Cell<bool>,
-    /// It could not be reached the last time: nobody waits for it in vain again.
+    /// The last attempt to connect failed: later callers do not wait for a reconnection.
     is_unreachable: Cell<bool>,
-    /// Why that is believed for a moment without asking.
+    /// While this is set, calls fail with this reason without asking the server.
     cooldown: Arc<Mutex<Option<String>>>,
 }
 
@@ -55,7 +56,7 @@ impl PgSession {
             connection: RefCell::default(),
             statements: RefCell::default(),
             is_in_transaction: Cell::new(false),
-            // At the start a person waits: one try.
+            // At the start a person waits: one attempt.
             is_unreachable: Cell::new(true),
             cooldown: Arc::default(),
         };
@@ -75,7 +76,7 @@ impl PgSession {
         self.with_client(async |client| client.query_opt(&self.prepared(client, sql).await?, values).await)
     }
 
-    /// Every row of an answer, however many there are, without keeping them.
+    /// Passes every row of an answer to `take`, without keeping them.
     pub fn each(
         &self,
         sql: &str,
@@ -86,29 +87,29 @@ impl PgSession {
         let asked = line.client.query_raw(sql, values.iter().copied());
         let rows = self.await_answer(&line, asked)?.map_err(|error| to_store_error(&error, &self.at))?;
         futures_util::pin_mut!(rows);
-        // Whoever takes a row may wait for another server meanwhile.
+        // `take` may wait for another server meanwhile.
         while let Some(row) = self.await_answer(&line, rows.next())? {
             take(&row.map_err(|error| to_store_error(&error, &self.at))?)?;
         }
         Ok(())
     }
 
-    /// One number of an answer that always has it.
+    /// A single number of an answer that always has one row.
     pub fn number(&self, sql: &str, values: SqlParams<'_>) -> Result<i64, StoreError> {
         self.with_client(async |client| client.query_one(&self.prepared(client, sql).await?, values).await?.try_get(0))
     }
 
-    /// Answers with how many rows it touched.
+    /// Returns the number of affected rows.
     pub fn execute(&self, sql: &str, values: SqlParams<'_>) -> Result<u64, StoreError> {
         self.with_client(async |client| client.execute(&self.prepared(client, sql).await?, values).await)
     }
 
-    /// Statements without values.
+    /// Executes statements without parameters.
     pub fn batch(&self, sql: &str) -> Result<(), StoreError> {
         self.with_client(async |client| client.batch_execute(sql).await)
     }
 
-    /// Rows in the text format of COPY.
+    /// Writes rows in the text format of COPY.
     pub fn copy_in(&self, sql: &str, text: &Bytes) -> Result<(), StoreError> {
         self.with_client(async |client| {
             let sink = client.copy_in(sql).await?;
@@ -118,23 +119,23 @@ impl PgSession {
         })
     }
 
-    /// All of the work in one transaction, or none of it. It may be done more than once, so it changes nothing else. Inside
-    /// another it is part of that.
+    /// Executes `work` in one transaction. It may be executed more than once, so it must change nothing else. Inside
+    /// another transaction it is part of that.
     pub fn in_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.retry_transaction("BEGIN", "COMMIT", work)
     }
 
-    /// All looks of one moment.
+    /// All queries of `work` read one snapshot.
     pub fn in_snapshot<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.retry_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "COMMIT", work)
     }
 
-    /// The same, done once: a connection that is lost meanwhile is an error.
+    /// As `in_snapshot`, without a retry: a connection that is lost meanwhile is an error.
     pub fn in_snapshot_once<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.try_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "COMMIT", &work)
     }
 
-    /// Does the work and takes it back.
+    /// Executes `work` and rolls it back.
     pub fn in_rolled_back_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.retry_transaction("BEGIN", "ROLLBACK", work)
     }
@@ -170,7 +171,7 @@ impl PgSession {
         self.is_in_transaction.set(true);
         let done = work().and_then(|it| self.batch(end).map(|()| it));
         if done.is_err() && self.batch("ROLLBACK").is_err() {
-            // The first error is the one to tell; the server takes back what a lost connection had begun.
+            // The first error is reported; the server rolls back what a lost connection had begun.
             self.connection.replace(None);
         }
         self.is_in_transaction.set(false);
@@ -200,7 +201,7 @@ impl PgSession {
     }
 
     async fn prepared(&self, client: &Client, sql: &str) -> Result<Statement, tokio_postgres::Error> {
-        // Tables of rows come and go.
+        // Not cached: tables of rows come and go.
         if sql.contains("_rows_") {
             return client.prepare(sql).await;
         }
@@ -212,7 +213,7 @@ impl PgSession {
         Ok(statement)
     }
 
-    /// What the server answers; one that does not is given up, and not asked again at once.
+    /// Waits for the server's answer. A server that does not answer is given up, and not asked again at once.
     fn await_answer<T>(&self, line: &ServerConnection, asked: impl Future<Output = T>) -> Result<T, StoreError> {
         let timeouts = self.at.timeouts();
         let limit = if self.reads_only { timeouts.read_timeout } else { timeouts.statement_timeout };
@@ -223,7 +224,7 @@ impl PgSession {
         })
     }
 
-    /// The connection, made again if it is lost. Inside a transaction it is not: that is lost with it.
+    /// The connection, opened again if it was lost; not inside a transaction, which is lost with it.
     fn connection(&self) -> Result<Arc<ServerConnection>, StoreError> {
         let there = self.connection.borrow().as_ref().filter(|line| !line.client.is_closed()).cloned();
         if let Some(line) = there {
@@ -268,11 +269,11 @@ impl PgSession {
         connection::run_later(COOLDOWN, move || *rests.lock().unwrap_or_else(PoisonError::into_inner) = None);
     }
 
-    /// Notes in `took` how long nobody said anything.
+    /// Sets `took` to the time that was waited for a server that did not answer.
     fn connect(&self, took: &mut Duration) -> Result<ServerConnection, StoreError> {
         let mut config: Config = self.at.with_password().parse().map_err(|_| StoreError::LoginRejected {
             at: self.at.clone(),
-            why: "the address says what the driver does not understand".to_owned(),
+            why: "the driver cannot parse the address".to_owned(),
         })?;
         tls::require_tls_for_remote(&mut config, self.at.with_password());
         let deadline = self.at.timeouts().connect_timeout.0;
@@ -302,7 +303,7 @@ impl PgSession {
     }
 }
 
-/// A cell of an answer, which is what its column says or makes no sense.
+/// Decodes a cell of an answer; the stored value is not trusted.
 pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, StoreError> {
     row.try_get(at).map_err(StoreError::invalid_value)
 }

@@ -1,5 +1,5 @@
-//! A shape: the columns of a task's rows, and the table that rows with these columns stand in. A task changes its columns when
-//! a person changes them, so that most publications make no table.
+//! Shapes: a set of columns of a task, and the table for rows with these columns. A task's columns change only when a
+//! person changes them, so most publications create no table.
 
 use super::names::{ColumnName, quoted, rows_table};
 use super::session::get;
@@ -7,7 +7,7 @@ use super::view::{PgType, column_name};
 use super::{PgSession, StoreError};
 use crate::model::TaskName;
 
-/// Finds the shape with these columns, or makes it.
+/// Finds the shape with these columns, or creates it.
 pub(super) fn find_or_make(session: &PgSession, task: &TaskName, columns: &[ColumnName]) -> Result<i64, StoreError> {
     let json = serde_json::to_string(columns).map_err(StoreError::invalid_value)?;
     // Locked, so that nobody drops it before there are rows in it.
@@ -32,15 +32,14 @@ fn make_table(session: &PgSession, shape: i64, columns: &[ColumnName]) -> Result
     ))
 }
 
-/// Drops the tables that no generation of a task stands in. Readers who look at one keep it for a while: then it goes the
-/// next time.
+/// Drops the tables that have no generation of a task. A table that a reader still uses is dropped the next time.
 pub(super) fn drop_unused(session: &PgSession, task: &TaskName) -> Result<(), StoreError> {
     let unused =
         "SELECT id FROM _shape s WHERE task = $1 AND NOT EXISTS (SELECT 1 FROM _generation WHERE shape = s.id)";
     for row in session.rows(unused, &[&task.as_str()])? {
         let shape: i64 = get(&row, 0)?;
         session.in_transaction(|| {
-            // Refused where a generation came meanwhile.
+            // Refused where a generation was added meanwhile.
             session.execute("DELETE FROM _shape WHERE id = $1", &[&shape])?;
             session
                 .batch(&format!("SET LOCAL lock_timeout TO '1s'; DROP TABLE IF EXISTS {}", quoted(&rows_table(shape))))

@@ -1,4 +1,4 @@
-//! Rows of a run that is going, written where no view shows them once there are many.
+//! Stages the rows of a running run. Once there are many, they are written where no view shows them.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -21,12 +21,12 @@ use crate::store::unchanged_prefix::UnchangedPrefix;
 #[derive(Default)]
 pub(super) struct StagedRows {
     pub batch: Batch,
-    /// Rows before those that wait which are the published ones, and were not written.
+    /// Leading rows that equal the published ones and were not written.
     pub(super) unchanged_prefix: Option<UnchangedPrefix>,
     pub(super) written: Option<StagedTable>,
 }
 
-/// Where a run's rows go, once some are written.
+/// Where a run's rows are written, once some are.
 #[derive(Clone, Copy)]
 pub(super) struct StagedTable {
     pub generation: i64,
@@ -60,8 +60,8 @@ impl RowStaging for Postgres {
 }
 
 impl StagedRows {
-    /// Writes what waits, in a transaction of its own, and answers with the generation and its table. On an error nothing was
-    /// written and everything still waits.
+    /// Writes the buffered rows in a transaction of its own, and returns the generation and its table. After an error
+    /// nothing was written and all rows are still buffered.
     pub fn spill(
         &mut self,
         session: &PgSession,
@@ -84,7 +84,7 @@ impl StagedRows {
         Ok((written.generation, written.table))
     }
 
-    /// Where the rows go that come next.
+    /// The table for the next rows.
     pub(super) fn table_for_next_rows(
         &self,
         session: &PgSession,
@@ -96,13 +96,13 @@ impl StagedRows {
             let (generation, table) = generation::create(session, run, task, columns)?;
             return Ok(StagedTable { generation, table, columns: columns.len(), rows: 0 });
         };
-        // An end that nobody heard of may have been written all the same.
+        // A commit that was not confirmed may have written rows all the same.
         let unheard = format!("DELETE FROM {} WHERE _generation = $1 AND _n > $2", quoted(&rows_table(before.table)));
         session.execute(&unheard, &[&before.generation, &before.rows])?;
         if before.columns == columns.len() { Ok(before) } else { self.move_rows(session, task, before) }
     }
 
-    /// Columns that came with a later page mean another table: what was written moves there.
+    /// Columns that a later page adds need another table: the rows already written move there.
     fn move_rows(&self, session: &PgSession, task: &TaskName, before: StagedTable) -> Result<StagedTable, StoreError> {
         let table = shape::find_or_make(session, task, &self.batch.columns)?;
         let names: String = (0..before.columns).map(|at| format!(", {}", column_name(at))).collect();
@@ -117,7 +117,7 @@ impl StagedRows {
         Ok(StagedTable { table, columns: self.batch.columns.len(), ..before })
     }
 
-    /// What waits, as COPY reads it.
+    /// The buffered rows in the text format of COPY.
     fn copy_text(&self, written: StagedTable, known: &HashMap<KeyHash, i64>) -> Bytes {
         let types: Vec<PgType> = self.batch.columns.iter().map(PgType::of).collect();
         let mut text = String::new();
@@ -129,7 +129,7 @@ impl StagedRows {
         text.into()
     }
 
-    /// Writes down what a generation holds.
+    /// Writes the entry of a generation.
     fn write_metadata(&self, session: &PgSession, generation: i64) -> Result<(), StoreError> {
         let digest = self.batch.digest.to_bytes();
         let key = serde_json::to_string(&self.batch.key).map_err(StoreError::invalid_value)?;
@@ -140,8 +140,8 @@ impl StagedRows {
     }
 }
 
-/// When the rows that wait were first seen (milliseconds), where the published generation has their keys, or history says when a
-/// record that left was.
+/// When the buffered rows were first seen (milliseconds), for keys of the published generation and of removed records
+/// in the history.
 fn first_seen(
     session: &PgSession,
     batch: &Batch,
@@ -156,7 +156,7 @@ fn first_seen(
     let shown =
         format!("SELECT _key, min(_first_seen) FROM {table} WHERE _generation = $1 AND _key = ANY($2) GROUP BY _key");
     let mut known = HashMap::new();
-    // As of the last time that it left; what is there still counts more.
+    // As of the last removal; a published record takes precedence.
     let found = session.rows(gone, &[&task.as_str(), &keys])?;
     for row in found.iter().chain(&session.rows(&shown, &[&published.id, &keys])?) {
         let seen: DateTime<Utc> = get(row, 1)?;
@@ -172,7 +172,7 @@ pub(super) fn copy_sql(table: i64, columns: &[ColumnName]) -> String {
     format!("COPY {} (_generation, _n, _key, _first_seen, _page{names}) FROM STDIN", quoted(&rows_table(table)))
 }
 
-/// A row as COPY reads it, under the number of its generation and its own.
+/// Appends a row in the text format of COPY, with the numbers of its generation and of the row.
 pub(super) fn push_row<'a>(
     text: &mut String,
     (generation, n): (i64, i64),
@@ -194,7 +194,7 @@ pub(super) fn push_row<'a>(
     text.push('\n');
 }
 
-/// In the text format of COPY a tab ends a cell, a line's end a row, and a backslash begins what is written otherwise.
+/// Escapes a cell for the text format of COPY: a tab ends a cell, a newline ends a row, a backslash begins an escape.
 pub(super) fn escape(cell: &str, text: &mut String) {
     for part in cell.split_inclusive(['\t', '\n', '\r', '\\']) {
         let Some(last) = part.chars().next_back().filter(|last| "\t\n\r\\".contains(*last)) else {

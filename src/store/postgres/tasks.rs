@@ -1,4 +1,4 @@
-//! Tasks: what is known of each besides its folder.
+//! Task records in PostgreSQL.
 
 use std::collections::HashMap;
 
@@ -89,10 +89,10 @@ impl Postgres {
         Ok(())
     }
 
-    /// A value that is there already costs no write.
+    /// An unchanged value costs no write.
     fn set(&self, name: &TaskName, what: TaskSetting, value: SqlParams<'_>) -> Result<(), StoreError> {
         let sql = match what {
-            // When it is due next, its daemon says; one that has lost it says nothing.
+            // Only the owner sets when a task is due next; a daemon that has lost it changes nothing.
             TaskSetting::NextDue => format!(
                 "UPDATE _task SET next_due = $2 WHERE name = $1 AND next_due IS DISTINCT FROM $2 AND {}",
                 self.owned_condition("name")
@@ -108,8 +108,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Holds of a task that is this daemon's; of every task, for who is none. Only its daemon tells a task's people and looks
-    /// after its past.
+    /// Condition that this daemon owns a task; holds for every task where the store acts for no daemon. Only the owner
+    /// sends a task's alerts and maintains its history.
     pub(super) fn owned_condition(&self, name: &str) -> String {
         match &self.member {
             None => "TRUE".to_owned(),
@@ -120,14 +120,15 @@ impl Postgres {
         }
     }
 
-    /// Those of them for which this holds of `_task` under the name `t`.
+    /// The tasks that meet a condition on `_task` under the name `t`.
     pub(super) fn tasks_where(&self, condition: &str, values: SqlParams<'_>) -> Result<Vec<TaskRow>, StoreError> {
         let sql = format!(
-            "SELECT t.name, t.title, t.paused, t.removed_at IS NOT NULL, t.next_due, t.last_slot, t.problem, t.published_rows,
-                 t.previous_rows, t.last_ok, t.fails, {} FROM _task t LEFT JOIN _runs r ON r.id = t.last_run WHERE {condition} ORDER BY t.name",
+            "SELECT t.name, t.title, t.paused, t.removed_at IS NOT NULL, t.next_due, t.last_slot, t.problem,
+                 t.published_rows, t.previous_rows, t.last_ok, t.fails, {}
+             FROM _task t LEFT JOIN _runs r ON r.id = t.last_run WHERE {condition} ORDER BY t.name",
             runs::COLUMNS
         );
-        // Both queries of one moment: a run that ends in between must not be running and ended.
+        // Both queries read one snapshot: a run that ends in between must not be running and ended.
         let (running, found) = self.session.in_snapshot(|| Ok((self.running()?, self.session.rows(&sql, values)?)))?;
         let mut tasks = Vec::with_capacity(found.len());
         for row in &found {

@@ -1,4 +1,4 @@
-//! Whether the connection is encrypted, and by whom.
+//! TLS: when the connection is encrypted, and how the server's certificate is verified.
 
 use std::error::Error as _;
 use std::io;
@@ -10,8 +10,8 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// A server elsewhere is spoken to in secret unless the address says `sslmode=disable`; one on this machine, over loopback or a
-/// socket, only if it says `sslmode=require`.
+/// Connections to another machine use TLS unless the address says `sslmode=disable`; connections over loopback or a
+/// socket only if it says `sslmode=require`.
 pub(super) fn require_tls_for_remote(config: &mut Config, said: &str) {
     let is_elsewhere = |host: &Host| match host {
         Host::Tcp(name) => name != "localhost" && !name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback()),
@@ -23,7 +23,7 @@ pub(super) fn require_tls_for_remote(config: &mut Config, said: &str) {
     config.ssl_mode(if required { SslMode::Require } else { SslMode::Disable });
 }
 
-/// A certificate is always checked, against the authorities of this machine (or those in `SSL_CERT_FILE`).
+/// Certificates are always verified, against the authorities of this machine (or those in `SSL_CERT_FILE`).
 pub(super) fn connector() -> Result<MakeRustlsConnect, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = rustls_platform_verifier::Verifier::new(Arc::clone(&provider))?;
@@ -32,32 +32,32 @@ pub(super) fn connector() -> Result<MakeRustlsConnect, rustls::Error> {
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// What we object to, where the other side is there and no secret was told to it: it does not prove that it is the server of the
-/// address, or does not encrypt.
+/// Why the server is not trusted: it does not prove that it is the server of the address, or it does not support TLS.
+/// No secret was sent to it.
 pub(super) fn trust_failure(error: &tokio_postgres::Error) -> Option<String> {
     let cause = error.source()?;
-    // The driver's own words; it has no name for it.
+    // The driver has no error kind for this, only a text.
     if cause.to_string() == "server does not support TLS" {
-        return Some("it does not encrypt; `sslmode=disable` in the address does without".to_owned());
+        return Some("it does not support TLS; `sslmode=disable` in the address connects without".to_owned());
     }
     let inner = cause.downcast_ref::<io::Error>()?.get_ref()?;
     let rustls::Error::InvalidCertificate(certificate) = inner.downcast_ref::<rustls::Error>()? else { return None };
     Some(match certificate {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-            "its certificate is by an authority that this machine does not know; \
-                                            SSL_CERT_FILE names a file with others"
+            "its certificate was issued by an authority that this machine does not trust; \
+                                            SSL_CERT_FILE can name a file with others"
                 .to_owned()
         }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has run out".to_owned(),
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has expired".to_owned(),
         CertificateError::NotValidForNameContext { expected, presented } => {
             let presented: Vec<&str> = presented.iter().map(|it| host_name(it)).collect();
             format!("its certificate is for {}, not for {}", presented.join(", "), expected.to_str())
         }
-        other => format!("its certificate is not to be trusted ({other})"),
+        other => format!("its certificate is not trusted ({other})"),
     })
 }
 
-/// `DnsName("db.example")` as people write it.
+/// The name in `DnsName("db.example")`.
 fn host_name(name: &str) -> &str {
     name.split_once('(').map_or(name, |(_, name)| name.trim_end_matches(')').trim_matches('"'))
 }

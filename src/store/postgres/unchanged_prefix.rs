@@ -1,5 +1,5 @@
-//! A run that finds what is published writes nothing (`store/same.rs`). The rows that it was compared with stay until it ends,
-//! whoever publishes meanwhile (`generation::removable`).
+//! A run that finds the published rows writes nothing (`store/unchanged_prefix.rs`). The rows that it was compared with
+//! stay until it ends, even if the task is published meanwhile (`generation::removable`).
 
 use tokio_postgres::Row;
 
@@ -14,7 +14,7 @@ use crate::store::unchanged_prefix;
 use crate::store::unchanged_prefix::UnchangedPrefix;
 
 impl StagedRows {
-    /// Whether what waits is what comes next in the published rows; then it need not wait any longer.
+    /// Whether the buffered rows equal the next published ones; then they leave the buffer.
     pub fn extend_unchanged_prefix(&mut self, session: &PgSession, task: &TaskName) -> Result<bool, StoreError> {
         if self.written.is_some() {
             return Ok(false);
@@ -61,8 +61,8 @@ impl StagedRows {
         Ok(true)
     }
 
-    /// Copies the rows that are as published into the run's own, in transactions of their own. Cut short by an error, it goes
-    /// on where it was.
+    /// Copies the unchanged rows into the run's own, in transactions of their own. After an error it continues where it
+    /// stopped.
     pub fn copy_unchanged_prefix(
         &mut self,
         session: &PgSession,
@@ -93,7 +93,8 @@ fn copy_rows(
     let (from, to, generation) = (quoted(&rows_table(same.table)), quoted(&rows_table(to.table)), to.generation);
     let sql = format!(
         "INSERT INTO {to} (_generation, _n, _key, _first_seen, _page{names})
-         SELECT $1::bigint, _n, _key, _first_seen, _page{names} FROM {from} WHERE _generation = $2 AND _n > $3 AND _n <= $4"
+         SELECT $1::bigint, _n, _key, _first_seen, _page{names} FROM {from}
+         WHERE _generation = $2 AND _n > $3 AND _n <= $4"
     );
     let copied = session.execute(&sql, &[&generation, &same.generation, &same.copied, &next.copied])?;
     match i64::try_from(copied) == Ok(next.copied - same.copied) {
@@ -105,7 +106,7 @@ fn copy_rows(
     }
 }
 
-/// As COPY would have written it.
+/// Whether a cell equals a text as COPY would have written it.
 fn is_unchanged_cell(row: &Row, at: usize, kind: PgType, text: Option<&str>) -> Result<bool, StoreError> {
     let cell = text.and_then(|text| kind.cell(text));
     let number = || cell.as_deref().and_then(|text| text.parse::<f64>().ok());

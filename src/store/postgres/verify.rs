@@ -1,5 +1,5 @@
-//! Whether what is published is what was published: each task's view is read as a reader would and compared with the digest of
-//! its generation. What the server stores, and whether its disk is sound, is the server's affair.
+//! Verifies the published rows: each task's view is read as a reader would, and compared with the digest of its
+//! generation. The storage itself is checked by the server.
 
 use super::digest::{self, Digest};
 use super::names::{ColumnName, view_texts};
@@ -12,7 +12,7 @@ impl Postgres {
     pub(super) fn verify_published(&self) -> Result<(), StoreError> {
         for row in self.session.rows("SELECT name FROM _task ORDER BY name", &[])? {
             let task = decode::task_name(get(&row, 0)?)?;
-            // Of one moment: a task may be published meanwhile.
+            // One snapshot: a task may be published meanwhile.
             self.session.in_snapshot(|| self.verify(&task))?;
         }
         Ok(())
@@ -32,7 +32,7 @@ impl Postgres {
         }
     }
 
-    /// How many rows a task's view shows, and what they come to.
+    /// Row count and digest of a task's view.
     fn view_digest(&self, task: &TaskName, generation: &Generation) -> Result<(i64, Digest), StoreError> {
         let columns: Vec<&ColumnName> = generation.columns.iter().filter(|column| column.is_text()).collect();
         let separator = if columns.is_empty() { "" } else { ", " };

@@ -1,11 +1,11 @@
-//! Columns as PostgreSQL has them: their types, and their names in the view, which have at most 63 bytes.
+//! Column types in PostgreSQL, and column names of views, which have at most 63 bytes.
 
 use std::borrow::Cow;
 
 use super::names::{ColumnName, quoted, rows_table, view_columns};
 use crate::model::{ColumnType, Facet, TaskName, ValueColumn};
 
-/// Longer names the server would cut by itself, and two of them would become one.
+/// The server would cut longer names, and two of them might become equal.
 const MAX_NAME_BYTES: usize = 63;
 
 /// More digits than any amount of money or number has.
@@ -42,7 +42,8 @@ impl PgType {
         }
     }
 
-    /// A cell as the server takes it. One that is not what its column is comes from a broken child, and is none.
+    /// A cell as the server reads it. A cell that does not fit its column's type comes from a broken child, and becomes
+    /// NULL.
     pub fn cell(self, text: &str) -> Option<Cow<'_, str>> {
         let is_number = || text.len() <= MAX_DIGITS && text.parse::<f64>().is_ok_and(f64::is_finite);
         match self {
@@ -58,12 +59,12 @@ impl PgType {
     }
 }
 
-/// The name of a column in its table, which nobody but us reads: a page may name a column anything, and as long as it likes.
+/// The name of a column in its table, which only pieme reads: a page may name a column anything, at any length.
 pub(super) fn column_name(at: usize) -> String {
     format!("c{}", at + 1)
 }
 
-/// The columns of a table as they are read, each behind a comma: amounts of money as JSON has them.
+/// The columns of a table as they are read, each after a comma: amounts of money as JSON numbers.
 pub(super) fn read_list(columns: &[ColumnName]) -> String {
     let read = |(at, it): (usize, &ColumnName)| match PgType::of(it) {
         PgType::Numeric => format!(", {}::double precision", column_name(at)),
@@ -82,7 +83,7 @@ pub(super) fn distinct_view_columns(columns: &[ColumnName]) -> Vec<(usize, Strin
     shown
 }
 
-/// The view of a task. A name of 64 letters loses one; `~` is in no name of a task.
+/// The view of a task. A name of 64 bytes is cut and gets a hash after `~`, which is in no task's name.
 pub(super) fn name(task: &TaskName) -> String {
     let name = task.as_str();
     if name.len() <= MAX_NAME_BYTES {
@@ -95,7 +96,7 @@ pub(super) fn name(task: &TaskName) -> String {
 fn fit_name(name: &str, is_free: impl Fn(&str) -> bool) -> String {
     let cut = |most: usize| name[..name.floor_char_boundary(most)].to_owned();
     let mut fitted = cut(MAX_NAME_BYTES);
-    // Ends: among one more name than there are columns, one is free.
+    // Terminates: among one more name than there are columns, one is free.
     let mut number = 2;
     while !is_free(&fitted) {
         let suffix = format!("_{number}");
@@ -105,8 +106,8 @@ fn fit_name(name: &str, is_free: impl Fn(&str) -> bool) -> String {
     fitted
 }
 
-/// `_run` and `_last_seen` are the same for all rows of a generation, so they stand once, in its row of `_generation`; which
-/// generation that is, it says too.
+/// The view of a task. `_run` and `_last_seen` are the same for all rows of a generation, so they are stored once, in
+/// `_generation`, which also says which generation is published.
 pub(super) fn create_sql(task: &TaskName, table: i64, columns: &[ColumnName]) -> String {
     let (view, table) = (name(task), quoted(&rows_table(table)));
     let columns: String = distinct_view_columns(columns)

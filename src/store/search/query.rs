@@ -1,4 +1,4 @@
-//! What a person types into a search: words, "phrases", beginn*, -not, column:word. Whatever else it may be, it is words.
+//! Query syntax of the search: words, "phrases", beginn*, -not, column:word. Everything else is read as words.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -7,42 +7,42 @@ use std::str::Chars;
 use super::words::{self, FoldedWord};
 use crate::model::Row;
 
-/// More is a text, not a question.
+/// Longer texts are refused.
 const MAX_CHARS: usize = 1_000;
 const MAX_TERMS: usize = 40;
 
-/// What is looked for: all of the terms, or, where it says so, none.
+/// A parsed query: all terms must match, except the excluded ones, which must not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     pub(in crate::store) terms: Vec<Term>,
 }
 
-/// Words that stand one behind the other in one cell.
+/// Consecutive words within one cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::store) struct Term {
     pub words: Vec<String>,
-    /// The last word may go on.
+    /// The last word is a prefix.
     pub is_prefix: bool,
-    /// It must not be there.
+    /// Rows that match it are left out.
     pub is_excluded: bool,
-    /// Only in the column of this name, as [`words::folded`] has it.
+    /// Only in this column, its name folded by [`words::folded`].
     pub column: Option<String>,
 }
 
-/// Why nothing can be looked for.
+/// Why a query cannot be searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
-    #[error("say at least one word that is to be there")]
+    #[error("a search needs at least one word that is not excluded")]
     NoWord,
-    #[error("that is too long to look for: {MAX_TERMS} words and {MAX_CHARS} characters at most")]
+    #[error("the search is too long: at most {MAX_TERMS} words and {MAX_CHARS} characters")]
     TooLong,
 }
 
-/// Where in a row it was found: which cell, and the stretches of its text in bytes, in order.
+/// The matches in a row: which cell, and the byte ranges of its text, in order.
 pub type Highlights = Vec<(usize, Vec<Range<usize>>)>;
 
 impl Query {
-    /// `column`: where words without a column of their own are looked for.
+    /// `column`: where words without a column of their own are searched.
     pub fn parse(text: &str, column: Option<&str>) -> Result<Query, QueryError> {
         if text.chars().count() > MAX_CHARS {
             return Err(QueryError::TooLong);
@@ -62,7 +62,7 @@ impl Query {
         }
     }
 
-    /// Where a row has what is looked for; none where it does not.
+    /// The matches in a row; none where the row does not match.
     pub fn highlights(&self, columns: &[String], row: &Row) -> Option<Highlights> {
         let names: Vec<String> = columns.iter().map(|name| words::folded(name)).collect();
         let cells: Vec<Vec<FoldedWord>> =
@@ -99,7 +99,7 @@ impl Term {
     }
 }
 
-/// In order, without those that overlap.
+/// Sorts ranges and merges those that overlap.
 fn merge_overlapping(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
     marks.sort_by_key(|mark| (mark.start, mark.end));
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(marks.len());
@@ -112,7 +112,7 @@ fn merge_overlapping(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// The next term; none for blanks and for what has no letters.
+/// The next term; none for blanks and for text without letters or digits.
 fn parse_term(rest: &mut Peekable<Chars<'_>>) -> Option<Term> {
     while rest.next_if(|c| c.is_whitespace()).is_some() {}
     let is_not = rest.next_if_eq(&'-').is_some();
@@ -123,7 +123,7 @@ fn parse_term(rest: &mut Peekable<Chars<'_>>) -> Option<Term> {
             column = Some(std::mem::replace(&mut piece, self::parse_piece(rest)).text);
         }
     } else if let Some((name, said)) = split_column(&piece.text) {
-        // A colon at the end says something only before a quote.
+        // A colon at the end names a column only before a quote.
         let is_before_quote = rest.peek() == Some(&'"');
         let (name, said) = (name.to_owned(), said.to_owned());
         match said.is_empty() {
@@ -143,7 +143,7 @@ struct Piece {
     is_quoted: bool,
 }
 
-/// What stands between quotes, or up to the next blank or quote. A quote that is never closed goes to the end.
+/// The text between quotes, or up to the next blank or quote. A quote that is never closed extends to the end.
 fn parse_piece(rest: &mut Peekable<Chars<'_>>) -> Piece {
     let is_quoted = rest.next_if_eq(&'"').is_some();
     let mut text = String::new();
@@ -156,7 +156,7 @@ fn parse_piece(rest: &mut Peekable<Chars<'_>>) -> Piece {
     Piece { text, is_quoted }
 }
 
-/// `price:95`, and `price:` before a quote. A time of day and an address have a colon too.
+/// `price:95`, and `price:` before a quote. Times of day and addresses contain colons too.
 fn split_column(text: &str) -> Option<(&str, &str)> {
     let (name, said) = text.split_once(':')?;
     (name.chars().any(char::is_alphabetic) && !said.starts_with("//")).then_some((name, said))
@@ -211,9 +211,9 @@ mod tests {
             ("name:", "name"),
             (":x x: *", "x | x"),
             ("'; DROP TABLE _task; --", "drop | table | task"),
-            ("- -- \"\" * \"*", "say at least one word that is to be there"),
-            ("-hotel", "say at least one word that is to be there"),
-            ("", "say at least one word that is to be there"),
+            ("- -- \"\" * \"*", "a search needs at least one word that is not excluded"),
+            ("-hotel", "a search needs at least one word that is not excluded"),
+            ("", "a search needs at least one word that is not excluded"),
         ] {
             assert_eq!(short(typed), meant, "{typed}");
         }

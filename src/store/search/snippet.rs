@@ -1,22 +1,22 @@
-//! The part of a long text that shows what was found.
+//! Snippets: the part of a long text around the matches.
 
 use std::ops::Range;
 
-/// As much of a cell as is read at a glance.
+/// Longest snippet: as much of a cell as is read at a glance.
 const MAX_SNIPPET_CHARS: usize = 160;
-/// What stands before the first find, at the most.
+/// Longest text before the first match.
 const MAX_LEAD_CHARS: usize = 40;
 
-/// A text, or a part of it, with the places of what was found.
+/// A text, or a part of it, with the positions of the matches.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Snippet {
     pub text: String,
-    /// From and to, in characters of the text.
+    /// Start and end, in characters of the text.
     pub marks: Vec<(usize, usize)>,
 }
 
 impl Snippet {
-    /// `marks` are stretches of bytes, in order, as a query has found them.
+    /// `marks` are byte ranges in order, as the query found them.
     pub fn of(text: &str, marks: &[Range<usize>]) -> Snippet {
         let place = |byte: usize| text.get(..byte).map_or(0, |before| before.chars().count());
         let marks: Vec<(usize, usize)> = marks.iter().map(|mark| (place(mark.start), place(mark.end))).collect();

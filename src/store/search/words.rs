@@ -1,32 +1,34 @@
-//! The words of a text, as they are looked for: small letters, without accents, `ﬁ` as `fi` and `Ａ` as `a`. Here and not in the
-//! database, so that every database finds the same, and so that what was found can be shown in the text.
+//! Tokeniser of the search: splits a text into words and folds them: lower case, without accents, `ﬁ` as `fi` and `Ａ`
+//! as `a`. It is here and not in the database, so that every database finds the same and matches can be highlighted in
+//! the text.
 
 use crate::store::digest;
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// A longer one is cut: it is no word, but it may be the beginning of what somebody looks for.
+/// Longer words are cut: they are no words, but may begin with what somebody searches for.
 const MAX_WORD_CHARS: usize = 64;
 
 /// One word of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::store) struct FoldedWord {
-    /// As it is looked for.
+    /// As it is searched for.
     pub folded: String,
-    /// Where it stands in the text, in bytes.
+    /// Its byte range in the text.
     pub at: Range<usize>,
 }
 
-/// The words of a text in their order. Scripts that put no blanks between words (Chinese, Japanese, Thai and so on; also Korean,
-/// where endings are joined to words) are cut into characters: whoever looks for two of them looks for one behind the other.
+/// The words of a text in their order. Scripts without blanks between words (Chinese, Japanese, Thai and so on; also
+/// Korean, where endings are joined to words) are split into characters: a search for two of them is a search for a
+/// phrase.
 pub(in crate::store) fn words(text: &str) -> Vec<FoldedWord> {
     let mut words = Vec::new();
     for_each_word(text, |folded, at| words.push(FoldedWord { folded: folded.to_owned(), at }));
     words
 }
 
-/// The words of a text with blanks between, as a database is given them.
+/// Appends the words of a text, separated by blanks, as a database indexes them.
 pub(in crate::store) fn fold_words_into(text: &str, to: &mut String) {
     for_each_word(text, |folded, _| {
         if !to.is_empty() {
@@ -36,14 +38,15 @@ pub(in crate::store) fn fold_words_into(text: &str, to: &mut String) {
     });
 }
 
-/// What a column's name is known by: `Price (EUR)` is `price eur`, and so is `price_eur`.
+/// The folded name of a column: `Price (EUR)` is `price eur`, and so is `price_eur`.
 pub(in crate::store) fn folded(name: &str) -> String {
     let mut folded = String::new();
     fold_words_into(name, &mut folded);
     folded
 }
 
-/// Which of so many parts of an index has the column of this folded name. Two columns in one cost a second look at what was found.
+/// The slot of an index that has the column of this folded name. Two columns in one slot cost a second check of the
+/// matches.
 pub(in crate::store) fn slot(folded: &str, slots: usize) -> usize {
     (digest::record_digest(std::iter::once(("", folded))) % slots as u128) as usize
 }
@@ -85,13 +88,13 @@ fn for_each_word(text: &str, mut take: impl FnMut(&str, Range<usize>)) {
     }
 }
 
-/// What a character is to the words around it.
+/// How a character affects the words around it.
 enum CharClass {
     Letters(FoldedLetters),
     /// A word of its own.
     SingleCharWord(char),
     Separator,
-    /// Accents on their own and invisible hyphens: as if they were not there.
+    /// Combining accents and soft hyphens are ignored.
     Ignored,
 }
 

@@ -1,4 +1,4 @@
-//! What a run leaves to look at: its trace lines, and the raw pages of the last good run and of the last bad ones.
+//! Traces and raw pages of runs, in SQLite.
 
 use rusqlite::{Connection, TransactionBehavior, params};
 

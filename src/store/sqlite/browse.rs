@@ -1,4 +1,4 @@
-//! A look at some rows of a generation: those with a text, in the order of a column.
+//! Browsing the rows of a generation: filtered by a text, sorted by a column.
 
 use rusqlite::Connection;
 
@@ -8,7 +8,7 @@ use super::run_end::Generation;
 use crate::model::Facet;
 use crate::store::BrowseQuery;
 
-/// How many rows are wanted. Where all are, nothing is counted: the generation says it.
+/// Number of matching rows. Without a filter it is the generation's row count.
 pub(super) fn count(connection: &Connection, generation: &Generation, browse: &BrowseQuery) -> Result<u64, StoreError> {
     let number = match pattern(browse) {
         None => generation.rows,
@@ -21,14 +21,14 @@ pub(super) fn count(connection: &Connection, generation: &Generation, browse: &B
     Ok(u64::try_from(number).unwrap_or(0))
 }
 
-/// Of `?1`, which is nothing where all rows are wanted.
+/// Condition on `?1`, which is NULL where all rows are wanted.
 pub(super) fn condition(columns: &[ColumnName]) -> String {
     let texts = columns.iter().filter(|column| column.is_text());
     let each: Vec<String> = texts.map(|column| format!("{} LIKE ?1 ESCAPE '\\'", quoted(&column.stored))).collect();
     if each.is_empty() { " WHERE ?1 IS NULL".to_owned() } else { format!(" WHERE ?1 IS NULL OR {}", each.join(" OR ")) }
 }
 
-/// What `?1` is: the text anywhere in a cell.
+/// The value of `?1`: the text anywhere in a cell.
 pub(super) fn pattern(browse: &BrowseQuery) -> Option<String> {
     let text = browse.contains.as_deref().filter(|text| !text.is_empty())?;
     let plain: String =
@@ -36,7 +36,7 @@ pub(super) fn pattern(browse: &BrowseQuery) -> Option<String> {
     Some(format!("%{plain}%"))
 }
 
-/// What is empty stands last either way.
+/// Empty cells are last in both directions.
 pub(super) fn order(columns: &[ColumnName], browse: &BrowseQuery) -> String {
     let by = browse.sort_by.as_deref().and_then(|by| columns.iter().position(|it| it.is_text() && it.stored == by));
     let Some(at) = by else { return String::new() };

@@ -1,8 +1,8 @@
-//! Writing down what a publication has changed.
+//! Records what a publication has changed.
 //!
-//! The publishing transaction notes that there is a change. Small tables are compared in it as well; large ones afterwards,
-//! in transactions of their own. Whoever is cut short in between leaves a change that is open: both tables stay until it was
-//! compared, at the next start or before the task is published again.
+//! The publishing transaction notes that there is a change. Small tables are compared in it as well; large ones
+//! afterwards, in transactions of their own. An interruption in between leaves an open change: both tables stay until
+//! they are compared, at the next start or before the task is published again.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Statement, TransactionBehavior, params};
@@ -17,10 +17,10 @@ use super::{Sqlite, StoreError, record_diff, timestamp};
 use crate::model::{ChangeCounts, RunId, TaskName};
 use crate::store::{ChangeKind, UnlistedReason};
 
-/// Records a transaction, as few as keep the log short and others from waiting.
+/// Records per transaction, few enough that the log stays short and others do not wait.
 const RECORDS_PER_TRANSACTION: usize = 2_000;
 
-/// Notes, in the transaction that publishes, that `after` rows have taken the place of these.
+/// Notes, in the publishing transaction, that `after` rows have replaced these.
 pub(super) fn record_change(
     transaction: &Connection,
     task: &TaskName,
@@ -46,7 +46,7 @@ pub(super) fn record_change(
 }
 
 impl Sqlite {
-    /// Compares what waits for it, of one task or of all.
+    /// Compares open changes, of one task or of all.
     pub(super) fn finish_open_changes(&mut self, task: Option<&TaskName>) -> Result<(), StoreError> {
         while let Some((change, task)) = open_change(&self.connection, task)? {
             self.finish_change(change, &task)?;
@@ -56,7 +56,7 @@ impl Sqlite {
 
     fn finish_change(&mut self, change: i64, task: &TaskName) -> Result<(), StoreError> {
         let compared = compare(&self.connection, task)?;
-        // Somebody was cut short in the middle.
+        // Left by an interrupted comparison.
         self.connection.execute("DELETE FROM _changed_record WHERE change = ?1", [change])?;
         if let (Some((before, after)), Ok(listed)) = (&compared.tables, &compared.listed) {
             for part in listed.chunks(RECORDS_PER_TRANSACTION) {
@@ -84,7 +84,7 @@ fn open_change(connection: &Connection, task: Option<&TaskName>) -> Result<Optio
 struct Comparison {
     counts: ChangeCounts,
     listed: Result<Vec<Difference>, UnlistedReason>,
-    /// The rows before and after.
+    /// The generations before and after.
     tables: Option<(Generation, Generation)>,
 }
 
@@ -104,7 +104,7 @@ fn compare(connection: &Connection, task: &TaskName) -> Result<Comparison, Store
     Ok(Comparison { counts: found.counts, listed, tables: Some((before, after)) })
 }
 
-/// From here on readers see what the change has changed.
+/// Closes a change: from here on readers see it.
 fn close_change(
     connection: &Connection,
     change: i64,

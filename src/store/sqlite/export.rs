@@ -1,4 +1,4 @@
-//! A file that is copied into another store: everything in it, as of one moment.
+//! Exports the file for a copy into another store: everything in it, as one snapshot.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
@@ -13,7 +13,7 @@ use crate::store::copy::{
 };
 
 impl Exporter for Sqlite {
-    /// Whoever copies a file holds the lock of its one writer.
+    /// None: who copies a file holds the lock of its one writer.
     fn active_daemons(&self) -> Result<Vec<String>, StoreError> {
         Ok(Vec::new())
     }
@@ -56,7 +56,7 @@ fn datum(row: &Row<'_>, at: usize, kind: DatumKind) -> Result<Datum, StoreError>
     })
 }
 
-/// The sets of rows that are kept; what a run had staged is nobody's.
+/// The generations that are kept; rows that a run has staged are not copied.
 fn generations(connection: &Connection) -> Result<Vec<CopiedGeneration>, StoreError> {
     let sql = "SELECT id, columns, key, rows, digest, task, run, state, last_seen FROM _generation
                WHERE state IN ('published', 'previous', 'quarantined') ORDER BY id";
@@ -105,12 +105,12 @@ fn records(
     Ok(())
 }
 
-/// A cell as its digits, which every database turns into the same number again.
+/// A cell as decimal digits, which every database turns into the same number again.
 fn numeric_text(cell: ValueRef<'_>) -> Option<String> {
     match cell {
         ValueRef::Null | ValueRef::Blob(_) => None,
         ValueRef::Integer(number) => Some(number.to_string()),
-        // Not as hundreds of zeros.
+        // With an exponent, not with hundreds of zeros.
         ValueRef::Real(number) if number.abs() >= 1e18 => Some(format!("{number:e}")),
         ValueRef::Real(number) => Some(number.to_string()),
         ValueRef::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),

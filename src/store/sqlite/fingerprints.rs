@@ -1,5 +1,5 @@
-//! The records of two generations in the order of their keys, for comparing. Large generations with the same columns have
-//! keys and digests in blocks, which are read from end to end; otherwise the tables themselves are read.
+//! Reads the records of two generations in the order of their keys, for comparison. Large generations with the same
+//! columns have keys and digests in blocks, which are read sequentially; otherwise the tables themselves are read.
 
 use rusqlite::{Connection, Rows};
 
@@ -8,8 +8,8 @@ use super::names::{quoted, rows_table};
 use super::run_end::Generation;
 use super::{StoreError, keys};
 
-/// Records of a table that are in memory at a time (16 MB); of a larger one a share of the keys is compared in each of several
-/// passes.
+/// Records of a table that are in memory at a time (16 MB); a larger table is compared in several passes, each over a
+/// share of the keys.
 const RECORDS_PER_PASS: i64 = 500_000;
 
 pub(super) fn differences(
@@ -37,7 +37,7 @@ pub(super) fn differences(
     Ok(found)
 }
 
-/// The records with some of the keys, in the order of keys and of their table.
+/// The records of a share of the keys, sorted by key and row.
 fn read(
     connection: &Connection,
     generation: &Generation,
@@ -67,7 +67,7 @@ fn read(
     Ok(marks)
 }
 
-/// The records of one block after the other.
+/// Iterates over the records of one block after the other.
 struct BlockFingerprints<'s> {
     rows: Rows<'s>,
     block: std::vec::IntoIter<RowFingerprint>,

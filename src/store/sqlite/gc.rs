@@ -1,5 +1,5 @@
-//! What is not kept any longer. One small transaction a step, so that runs that end meanwhile wait for none of it long; cut
-//! short, it goes on the next time.
+//! Garbage collection. Each step is one small transaction, so that runs that end meanwhile do not wait long; after an
+//! interruption it continues the next time.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
@@ -32,7 +32,7 @@ impl GarbageCollection for Sqlite {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CollectMode {
     Step,
-    /// Everything, so that it can be counted; tables are not even dropped.
+    /// Everything, for counting; tables are not even dropped.
     DryRun,
 }
 
@@ -62,7 +62,7 @@ fn step(
     Ok(collected)
 }
 
-/// Its folder was deleted so long ago that nobody will ask any more how its runs went.
+/// Whether its folder was deleted so long ago that its runs are no longer kept.
 fn is_removed_beyond_retention(
     connection: &Connection,
     task: &TaskName,
@@ -84,8 +84,8 @@ fn count_pages(connection: &Connection, task: &TaskName) -> Result<(u64, u64), S
     Ok((u64::try_from(counted.0).unwrap_or(0), u64::try_from(counted.1).unwrap_or(0)))
 }
 
-/// The oldest runs, by number and by age, with their traces; never one whose rows are there still, or the one that the
-/// status table shows.
+/// Removes the oldest runs, by number and by age, with their traces; never one whose rows still exist, or the one that
+/// the status table shows.
 fn prune_runs(
     connection: &Connection,
     task: &TaskName,
@@ -114,7 +114,8 @@ fn prune_runs(
     Ok(collected)
 }
 
-/// Changes that are older than the task's history, or beyond its records, the oldest first; all of a task that is long gone.
+/// Removes changes that are older than the task's history, or beyond its record limit, the oldest first; all changes of
+/// a task that was removed long ago.
 fn prune_changes(
     connection: &Connection,
     task: &TaskName,
@@ -131,7 +132,7 @@ fn prune_changes(
             .query_row(params![task.as_str(), timestamp::text(oldest), beyond], |row| row.get(0))
             .optional()?;
         let Some(change) = change else { break };
-        // Whole, however many records it has: nobody sees a part of it.
+        // Whole, however many records it has: readers never see a part of a change.
         for sql in ["DELETE FROM _changed_record WHERE change = ?1", "DELETE FROM _change WHERE id = ?1"] {
             removed += connection.prepare_cached(sql)?.execute([change])? as u64;
         }
@@ -151,17 +152,19 @@ fn history_span(connection: &Connection, task: &TaskName) -> Result<TimeSpan, St
     Ok(kept.flatten().map_or(Data::default().history, |seconds| TimeSpan::seconds(seconds.unsigned_abs())))
 }
 
-/// The newest change that has no room among so many records; it and all before it go. One that has no room alone stays.
+/// The newest change that exceeds the record limit; it and all before it are removed. A single change that exceeds the
+/// limit alone stays.
 fn newest_over_limit(connection: &Connection, task: &TaskName, records: u64) -> Result<Option<i64>, StoreError> {
     let sql = "SELECT max(id) FROM (
-                   SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far, max(id) OVER () AS newest
+                   SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far,
+                       max(id) OVER () AS newest
                    FROM _change WHERE task = ?1 AND added IS NOT NULL AND unlisted IS NULL)
                WHERE so_far > ?2 AND id < newest";
     let records = i64::try_from(records).unwrap_or(i64::MAX);
     Ok(connection.prepare_cached(sql)?.query_row(params![task.as_str(), records], |row| row.get(0))?)
 }
 
-/// The traces of all runs but the newest.
+/// Removes the traces of all runs but the newest.
 fn prune_traces(connection: &Connection, task: &TaskName, kept: u32, at_once: u32) -> Result<u64, StoreError> {
     let removed = connection
         .prepare_cached(
@@ -174,8 +177,8 @@ fn prune_traces(connection: &Connection, task: &TaskName, kept: u32, at_once: u3
     Ok(removed as u64)
 }
 
-/// Rows kept aside beyond the number, and what no run takes over any more; of a task that is long gone all but the
-/// published ones.
+/// Marks quarantined generations beyond the limit and abandoned staged ones as old; of a task that was removed long
+/// ago, all but the published one.
 fn mark_generations(
     connection: &Connection,
     task: &TaskName,
@@ -210,7 +213,7 @@ fn drop_marked(connection: &Connection, task: &TaskName, size: CollectMode) -> R
     old.map_or(Ok(0), |generation| drop_generation(connection, generation).map(|()| 1))
 }
 
-/// A generation and its table.
+/// Drops a generation and its table.
 pub(super) fn drop_generation(connection: &Connection, generation: i64) -> Result<(), StoreError> {
     connection.execute_batch(&format!("DROP TABLE IF EXISTS {}", quoted(&rows_table(generation))))?;
     connection.prepare_cached("DELETE FROM _generation WHERE id = ?1")?.execute([generation])?;

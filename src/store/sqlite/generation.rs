@@ -8,7 +8,7 @@ use super::names::{ColumnName, quoted, quoted_list, rows_table};
 use super::run_end::Generation;
 use crate::model::{RunId, TaskName};
 
-/// The newest generation that fits a condition on one text.
+/// The newest generation that meets a condition on one text.
 pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Result<Option<Generation>, StoreError> {
     let sql = format!("SELECT id, columns, rows, digest FROM _generation WHERE {condition} ORDER BY id DESC LIMIT 1");
     let found: Option<(i64, String, i64, Vec<u8>)> = connection
@@ -20,7 +20,7 @@ pub(super) fn find(connection: &Connection, condition: &str, text: &str) -> Resu
     Ok(Some(Generation { id, table: id, columns, key: None, rows, digest: Digest::from_bytes(&digest)? }))
 }
 
-/// The same with the columns that identify its records. A database that was not brought up to date yet has no such column.
+/// As `find`, with the key columns. A database that is not migrated yet has no such column.
 pub(super) fn find_with_key(
     connection: &Connection,
     condition: &str,
@@ -43,7 +43,7 @@ pub(super) fn published(connection: &Connection, task: &TaskName) -> Result<Opti
     Ok(found.flatten())
 }
 
-/// Makes a table that no view leads to yet.
+/// Creates a table that no view shows yet.
 pub(super) fn create(
     connection: &Connection,
     run: RunId,

@@ -1,4 +1,4 @@
-//! Reading what changed: by publication, and by record.
+//! Reads the history: by publication, and by record.
 
 use rusqlite::{Row, params};
 
@@ -15,7 +15,7 @@ use crate::store::{
 const CHANGE_COLUMNS: &str = "id, run, at, rows_before, rows_after, added, changed, removed, unlisted";
 const RECORD_COLUMNS: &str = "r.id, r.key, r.what, r.name, r.cells";
 
-/// Of one record; more say no more.
+/// Events that are read per record.
 const MAX_EVENTS: u32 = 10_000;
 
 impl History for Sqlite {
@@ -62,8 +62,8 @@ impl History for Sqlite {
     }
 
     fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError> {
-        // By the index of keys (`+`: by no other), from where the change begins: a record may have changed a thousand times before,
-        // and a change may have 100,000 records.
+        // Searches the index on keys, from the first record of the change on (`+` rules out the index on changes): a
+        // record may have changed a thousand times before, and a change may have 100,000 records.
         let sql = format!(
             "SELECT {RECORD_COLUMNS} FROM _changed_record r
              WHERE r.key = ?1 AND r.id >= (SELECT min(id) FROM _changed_record WHERE change = ?2) AND +r.change = ?2
@@ -124,7 +124,7 @@ impl History for Sqlite {
 }
 
 impl Sqlite {
-    /// Records of the history whose names contain this.
+    /// Records of the history whose names contain the text.
     fn changed_named(&self, task: &TaskName, text: &str, limit: u32) -> Result<Vec<(RecordKey, String)>, StoreError> {
         let sql = "SELECT r.key, max(r.name) FROM _change c JOIN _changed_record r ON r.change = c.id
                    WHERE c.task = ?1 AND c.added IS NOT NULL AND instr(lower(r.name), lower(?2)) > 0
@@ -134,7 +134,7 @@ impl Sqlite {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// Published records whose key columns contain this.
+    /// Published records whose key columns contain the text.
     fn published_named(
         &self,
         published: &Generation,
@@ -151,7 +151,7 @@ impl Sqlite {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// Oldest first, with when the record was first seen as the newest of them says.
+    /// The events, oldest first, and when the record was first seen according to the newest of them.
     fn events(&self, task: &TaskName, key: RecordKey) -> Result<(Vec<RecordEvent>, Option<String>), StoreError> {
         let sql = format!(
             "SELECT {RECORD_COLUMNS}, c.run, c.at, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
@@ -169,7 +169,7 @@ impl Sqlite {
         Ok((events, first_seen))
     }
 
-    /// The record where it is published.
+    /// The record, where it is published.
     fn published_record(&self, generation: &Generation, key: RecordKey) -> Result<Option<StoredRecord>, StoreError> {
         let blocks = keys::has_blocks(&self.connection, generation.id)?;
         let found = keys::find(&self.connection, generation.id, blocks, key.0.to_be_bytes())?;
@@ -207,7 +207,7 @@ fn read_record(row: &Row<'_>) -> Result<RecordChange, StoreError> {
         id: row.get(0)?,
         key: RecordKey(u128::from_be_bytes(row.get(1)?)),
         what: ChangeKind::from_word(&what)
-            .ok_or_else(|| StoreError::InvalidValue(format!("a record that was {what}")))?,
+            .ok_or_else(|| StoreError::InvalidValue(format!("unknown kind of change `{what}`")))?,
         name: row.get(3)?,
         cells: record_diff::read_cells(&cells)?,
     })

@@ -1,5 +1,5 @@
-//! A new file that another store is copied into. It is made under a name of its own and gets its name when it is whole: until then
-//! there is nothing that could be opened, and what was cut short is removed by the next copy.
+//! Imports a copy of another store into a new file. The file has a temporary name until it is complete, so that an
+//! incomplete copy cannot be opened; the next copy removes what an interrupted one has left.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,29 +15,29 @@ use super::{Sqlite, StoreError, digest, generation, key_cache, schema, timestamp
 use crate::model::StoreAddress;
 use crate::store::copy::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, CopyTarget, Datum, FOLDER_TABLES};
 
-/// What is lost is made again, so nothing waits for the disk before the end. Tasks and their rows refer to each other: that is
-/// looked at when both are there.
+/// A lost copy is made again, so nothing waits for the disk before the end. Tasks and their rows refer to each other:
+/// foreign keys are checked once both are there.
 const SETTINGS: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF";
 
-/// A file in the making.
+/// A file under construction.
 pub struct Importer {
     path: PathBuf,
     partial: PartialFile,
     connection: Connection,
-    /// Of the set that is being taken, where they are wanted in blocks.
+    /// Keys of the current generation, where it gets key blocks.
     keys: Vec<DigestedKeyEntry>,
 }
 
-/// The file under the name that it has while it is made. It goes with its maker, whole or not.
+/// The file under its temporary name. It is removed on drop, complete or not.
 struct PartialFile {
     path: PathBuf,
-    /// While it is held the file is somebody's.
+    /// While it is held, the file is in use.
     _lock: Flock<File>,
 }
 
 impl Drop for PartialFile {
     fn drop(&mut self) {
-        // What stays is removed by the next copy.
+        // A file that stays is removed by the next copy.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -52,7 +52,7 @@ impl Importer {
         remove_leftovers(path, folder)?;
         let name = with_suffix(path, &format!("{PARTIAL_SUFFIX}{}", std::process::id()));
         let file = File::create_new(&name).map_err(|source| io_error(&name, source))?;
-        let held = lock(file).ok_or_else(|| StoreError::Busy("somebody else copies into it".into()))?;
+        let held = lock(file).ok_or_else(|| StoreError::Busy("another copy into this file is running".into()))?;
         let making = PartialFile { path: name, _lock: held };
         let mut connection = connect(&making.path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         connection.pragma_update(None, "page_size", PAGE_BYTES)?;
@@ -93,7 +93,7 @@ impl Importer {
         Ok(())
     }
 
-    /// What says where the rows are, once they are all there.
+    /// Writes the entry of a generation, once all of its rows are there.
     fn finish_generation(&mut self, set: &CopiedGeneration) -> Result<(), StoreError> {
         let CopiedGeneration { generation, task, run, state, last_seen } = set;
         let columns = serde_json::to_string(&generation.columns).map_err(StoreError::invalid_value)?;
@@ -130,7 +130,7 @@ impl CopyTarget for Importer {
     fn import_part(&mut self, part: CopyPart<'_>) -> Result<(), StoreError> {
         self.connection.execute_batch("BEGIN")?;
         match part {
-            // A file has one daemon, whose folders are on its disk.
+            // A file has one daemon, whose task folders are on its disk.
             CopyPart::Entries(table, _) if FOLDER_TABLES.iter().any(|it| it.name == table.name) => {}
             CopyPart::Entries(table, entries) => self.insert_entries(table, entries)?,
             CopyPart::GenerationBegin(set) => {
@@ -147,7 +147,7 @@ impl CopyTarget for Importer {
         let Importer { path, partial: making, connection, .. } = *self;
         let loose = connection.prepare("PRAGMA foreign_key_check")?.exists([])?;
         if loose {
-            return Err(StoreError::Damaged("it names what is not there".to_owned()));
+            return Err(StoreError::Damaged("it refers to a missing row".to_owned()));
         }
         let store = Sqlite::with_connection(connection, None);
         store.check("PRAGMA quick_check(1)")?;
@@ -155,7 +155,7 @@ impl CopyTarget for Importer {
         store.connection.close().map_err(|(_, error)| error)?;
         let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all()).map_err(|it| io_error(path, it));
         sync(&making.path)?;
-        // Unlike a renaming this takes nobody's place.
+        // Unlike a rename, a hard link never replaces an existing file.
         fs::hard_link(&making.path, &path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => StoreError::Occupied(StoreAddress::Sqlite(path.clone())),
             _ => io_error(&path, error),
@@ -165,10 +165,10 @@ impl CopyTarget for Importer {
     }
 }
 
-/// Between a file's name and the number of the process that makes it.
+/// Between a file's name and the id of the process that writes it.
 const PARTIAL_SUFFIX: &str = ".copying-";
 
-/// Removes what copies that were cut short have left.
+/// Removes what interrupted copies have left.
 fn remove_leftovers(path: &Path, folder: &Path) -> Result<(), StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_ours = |found: &Path| {
@@ -177,7 +177,7 @@ fn remove_leftovers(path: &Path, folder: &Path) -> Result<(), StoreError> {
     };
     let entries = fs::read_dir(folder).map_err(|source| io_error(folder, source))?;
     for left_over in entries.flatten().map(|entry| entry.path()).filter(|it| is_ours(it)) {
-        // What somebody holds is being made.
+        // A file that is locked is being written.
         if File::open(&left_over).ok().and_then(lock).is_some() {
             fs::remove_file(&left_over).map_err(|source| io_error(&left_over, source))?;
         }
@@ -189,7 +189,7 @@ fn lock(file: File) -> Option<Flock<File>> {
     Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
 }
 
-/// As a publication of so many rows would have left them.
+/// Whether a publication of so many rows would have written key blocks.
 fn has_blocks(set: &CopiedGeneration) -> bool {
     let rows = set.generation.rows;
     set.state != "quarantined" && rows > MAX_INLINE_ROWS && rows <= key_cache::MAX_KEYS

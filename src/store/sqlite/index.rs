@@ -1,8 +1,8 @@
-//! The index of words follows what is published. A publication does not wait for it: afterwards all rows of the new generation are
-//! gone through in small steps, records whose texts are new are added, then those that are gone are removed.
+//! Maintains the full-text index. Publications do not wait for it: afterwards all rows of the new generation are
+//! scanned in small steps, records with new texts are added, then those that are gone are removed.
 //!
-//! Where it stands within a generation is kept in memory only. After a `kill -9` the rows are gone through again, and what is
-//! in the index already is found there.
+//! The progress within a generation is kept in memory only. After a `kill -9` the rows are scanned again, and what is
+//! already in the index is found there.
 
 use std::collections::HashMap;
 
@@ -16,30 +16,30 @@ use crate::model::TaskName;
 use crate::store::IndexProgress;
 use crate::store::search::{folded, slot};
 
-/// A step looks at so many rows, removes so many, or adds so many bytes of text; a guess at what nobody notices. In a debug build 547
-/// steps took 81 ms of processor time each.
+/// A step scans so many rows, removes so many, or adds so many bytes of text; an estimate of what nobody notices. In a
+/// debug build 547 steps took 81 ms of processor time each.
 const ROWS_PER_STEP: usize = 10_000;
 const REMOVED_PER_STEP: usize = 2_000;
 const BYTES_PER_STEP: usize = 512 << 10;
 
-/// Entries that are held in memory at a time (some 20 MB). A larger table is gone through several times, each time for a part of
-/// its records.
+/// Entries in memory at a time (some 20 MB). A larger table is scanned several times, each time for a part of its
+/// records.
 const MAX_ENTRIES_IN_MEMORY: i64 = 500_000;
 
-/// A generation on its way into the index.
+/// Progress of a generation that is being indexed.
 pub(super) struct IndexJob {
     task: TaskName,
     number: i64,
     generation: i64,
     digest: digest::Digest,
-    /// Records whose hash leaves this rest are of the present part.
+    /// The current part: records whose hash leaves this remainder.
     part: u64,
     parts: u64,
-    /// The last row that was looked at; none once all were.
+    /// The last row that was scanned; none once all were.
     after: Option<i64>,
-    /// By the hash of its texts: what the index has.
+    /// The entries of the index, by the digest of their texts.
     indexed: HashMap<i64, IndexEntry>,
-    /// Which of `known` are gone.
+    /// Entries of `indexed` that are no longer published.
     unpublished: Vec<(i64, i64)>,
     next: i64,
 }
@@ -62,7 +62,7 @@ impl Sqlite {
         if is_indexed(&transaction, task, &generation)? {
             return Ok(done);
         }
-        // Kept again only when the step is: what is in memory must not be ahead of the database.
+        // Stored again only once the step is committed: memory must not be ahead of the database.
         let begun = self.indexing.take().filter(|it| it.is_of(task, &generation));
         let mut indexing = match begun {
             Some(indexing) => indexing,
@@ -73,13 +73,13 @@ impl Sqlite {
         if !step.is_done {
             self.indexing = Some(indexing);
         }
-        // What was added is there; the log can be shortened later, too.
+        // The step is committed; the log can be shortened later, too.
         let _ = self.truncate_wal();
         Ok(step)
     }
 }
 
-/// The tasks whose published rows are not all in the index, with how many they have.
+/// Tasks whose published rows are not completely indexed, with their row counts.
 pub(super) fn tasks_behind(connection: &Connection) -> Result<Vec<(TaskName, u64)>, StoreError> {
     let sql = "SELECT t.name, g.rows FROM _task t JOIN _generation g ON g.id = t.published
                LEFT JOIN _indexed i ON i.task = t.name WHERE i.digest IS NOT g.digest ORDER BY t.name";
@@ -214,7 +214,7 @@ impl IndexJob {
                 continue;
             }
             if let Some(entry) = self.indexed.get_mut(&digest) {
-                // Of rows that say the same the first counts.
+                // Of rows with equal texts the first counts.
                 if !entry.is_published && entry.row != after {
                     index_entry::move_to(connection, entry.id, after)?;
                 }

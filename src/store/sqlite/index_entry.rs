@@ -1,4 +1,5 @@
-//! Entries of the index of words: one for each record that is published, in `_words` what it says, in `_doc` which it is.
+//! Entries of the full-text index, one for each published record: `_words` has its words, `_doc` says which record it
+//! is.
 
 use rusqlite::{Connection, ErrorCode, params};
 
@@ -6,29 +7,30 @@ use super::StoreError;
 use super::schema::INDEX;
 use crate::store::search::fold_words_into;
 
-/// Columns of `_words`. A task's columns go to them by a hash of their names, the same for all tasks: `price:95` looks into one of
-/// them. Two columns in one slot cost a second look at what was found.
+/// Columns of `_words`. A task's columns are assigned to them by a hash of their names, the same for all tasks:
+/// `price:95` searches one of them. Two columns in one slot cost a second check of the matches.
 pub(super) const SLOTS: usize = 16;
 
 const INSERT: &str = "INSERT INTO _words (rowid, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
 
-/// Between the texts of two columns in one slot, so that no phrase goes over: no word that anybody can look for.
+/// Between the texts of two columns in one slot, so that no phrase matches across them: a word that no query can
+/// contain.
 const BORDER: &str = " \u{f8ff}";
 
-/// An entry's id: its task's number, and a number of its own.
+/// An entry's id is its task's number followed by a number of its own.
 const ENTRY_NUMBER_BITS: u32 = 40;
 
-/// Which record an entry is.
+/// Identifies the record of an entry.
 pub(super) struct IndexedRecord {
-    /// The hash of its texts.
+    /// Digest of its texts.
     pub digest: i64,
     pub key: Vec<u8>,
-    /// Of the table that it was indexed from.
+    /// Row number in the table that it was indexed from.
     pub row: i64,
 }
 
-/// The ids that entries of a task may have.
+/// The range of entry ids of a task.
 pub(super) fn id_range(number: i64) -> (i64, i64) {
     (number << ENTRY_NUMBER_BITS, (number << ENTRY_NUMBER_BITS) | ((1 << ENTRY_NUMBER_BITS) - 1))
 }
@@ -37,18 +39,18 @@ pub(super) fn task_number(id: i64) -> i64 {
     id >> ENTRY_NUMBER_BITS
 }
 
-/// The hash of a record's texts as the index has it.
+/// Digest of a record's texts, as long as the index stores it.
 pub(super) fn short_digest(record: u128) -> i64 {
     record as i64
 }
 
-/// The row stands elsewhere in the table than it did.
+/// Records that the row has another number in the table now.
 pub(super) fn move_to(connection: &Connection, id: i64, row: i64) -> Result<(), StoreError> {
     connection.prepare_cached("UPDATE _doc SET row = ?2 WHERE id = ?1")?.execute([id, row])?;
     Ok(())
 }
 
-/// A new entry, with the texts of the record's cells and their slots.
+/// Adds an entry, with the texts of the record's cells and their slots.
 pub(super) fn add<'t>(
     connection: &Connection,
     id: i64,
@@ -84,10 +86,10 @@ pub(super) fn remove(connection: &Connection, id: i64) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Makes the index anew, empty, if it is what is damaged; otherwise the damage is given back.
+/// Creates the index again, empty, if it is what is damaged; otherwise returns the damage.
 pub(super) fn rebuild_if_damaged(connection: &Connection, damage: StoreError) -> Result<(), StoreError> {
     let is_of_index = match &damage {
-        // A step writes to nothing else: FTS5 has lost sight of what it had written.
+        // A step writes to nothing else: the tables of FTS5 contradict each other.
         StoreError::Sql(error) => {
             let code = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
             code == Some(ErrorCode::ConstraintViolation)

@@ -1,5 +1,5 @@
-//! When the rows that are published were first seen, all at once. Asking the database for each of 500,000 new rows is as many
-//! searches all over the old table; its keys are read from end to end instead.
+//! Cache of when the published rows were first seen. Looking up each of 500,000 new rows means as many random searches
+//! in the old table; its keys are read sequentially instead.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -9,25 +9,25 @@ use super::names::{quoted, rows_table};
 use super::{StoreError, timestamp};
 use crate::model::TaskName;
 
-/// A guess at what is small enough (28 MB), not measured. Of a larger table each row is asked for: it takes longer, and the
-/// daemon stays small.
+/// An estimate of what is small enough (28 MB), not measured. In a larger table each row is looked up: that is slower,
+/// but the daemon stays small.
 pub(super) const MAX_KEYS: i64 = 1_000_000;
 
-/// Keys are hashes: cut by their first bits, they come in parts of this many on average.
+/// Keys are hashes: their first bits select a bucket, which has this many keys on average.
 const KEYS_PER_BUCKET: usize = 4;
 
-/// Keys with the instants of their first sight.
+/// Keys with the times when they were first seen.
 pub(super) struct KeyCache {
     /// Sorted by key.
     entries: Vec<KeyEntry>,
-    /// Where the entries with the same first bits begin; one more than there are parts.
+    /// Where each bucket begins in `entries`, and where the last one ends.
     bucket_starts: Vec<usize>,
-    /// How far a key's first eight bytes are shifted to get the number of its part.
+    /// Right shift of a key's first eight bytes that gives the number of its bucket.
     shift: u32,
 }
 
 impl KeyCache {
-    /// Of the published generation; none where there is none, or where it is too large.
+    /// Loads the keys of the published generation; none where there is none, or where it is too large.
     pub fn load(connection: &Connection, task: &TaskName) -> Result<Option<KeyCache>, StoreError> {
         let published: Option<(i64, i64)> = connection
             .prepare_cached("SELECT id, rows FROM _generation WHERE task = ?1 AND state = 'published'")?
@@ -67,7 +67,7 @@ fn bucket(key: KeyHash, shift: u32) -> usize {
 }
 
 fn from_index(connection: &Connection, generation: i64) -> Result<Vec<KeyEntry>, StoreError> {
-    // By key and age, so that the first of a key that stands twice is the oldest; the index on both has that order.
+    // By key and age, so that the oldest of equal keys comes first; the index on both has that order.
     let sql = format!("SELECT _key, _first_seen FROM {} ORDER BY _key, _first_seen", quoted(&rows_table(generation)));
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;

@@ -1,7 +1,7 @@
-//! The keys of a large generation: sorted, and written in blocks that a search over their first keys finds. SQLite's own index
-//! on 500,000 hashes cost 0.7 s of the 2.9 s of a publication: it reads the whole table again and compares hash by hash,
-//! where the run has the keys in its hands and sorts them in 0.03 s. A small generation, whose table is filled again
-//! and again, and one too large to have its keys in memory, have an index on `_key` instead.
+//! Key blocks: the keys of a large generation, sorted and stored in blocks that are found by their first key. SQLite's
+//! own index on 500,000 hashes cost 0.7 s of the 2.9 s of a publication: it reads the whole table again and compares
+//! hash by hash, while the run has the keys in memory and sorts them in 0.03 s. A small generation, whose table is
+//! filled again and again, and one whose keys do not fit into memory, have an index on `_key` instead.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -10,14 +10,13 @@ use super::digest::KeyHash;
 use super::names::{quoted, rows_table};
 use super::{StoreError, timestamp};
 
-/// A key, when it was first seen (milliseconds) and which row of the table it is, big-endian, so that entries sort as
-/// bytes do.
+/// A key, when it was first seen (milliseconds) and its row number, big-endian, so that entries sort as bytes do.
 pub(super) type KeyEntry = [u8; ENTRY_BYTES];
 
 const ENTRY_BYTES: usize = 28;
 
-/// An entry with the first half of its record's digest, by which two generations are compared: 64 bits, so that one change
-/// in 10^19 is overlooked.
+/// An entry with the first half of its record's digest, by which two generations are compared: 64 bits, so that one
+/// change in 10^19 is overlooked.
 pub(super) type DigestedKeyEntry = [u8; ENTRY_BYTES + DIGEST_BYTES];
 
 const DIGEST_BYTES: usize = 8;
@@ -25,7 +24,7 @@ const DIGEST_BYTES: usize = 8;
 /// Entries of a block. A row of a table without rowid stays whole within a quarter of a page (1,002 bytes of 4,096).
 const ENTRIES_PER_BLOCK: usize = 26;
 
-/// What is known of a record that is published.
+/// What is stored with the key of a published record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyedRow {
     pub first_seen: i64,
@@ -33,8 +32,7 @@ pub(super) struct KeyedRow {
 }
 
 pub(super) fn entry(key: KeyHash, found: KeyedRow) -> Result<KeyEntry, StoreError> {
-    let row =
-        u32::try_from(found.row).map_err(|_| StoreError::InvalidValue(format!("row {} of a table", found.row)))?;
+    let row = u32::try_from(found.row).map_err(|_| StoreError::InvalidValue(format!("row number {}", found.row)))?;
     let mut entry = [0; ENTRY_BYTES];
     entry[..16].copy_from_slice(&key);
     entry[16..24].copy_from_slice(&found.first_seen.to_be_bytes());
@@ -70,14 +68,14 @@ pub(super) fn search(entries: &[KeyEntry], key: KeyHash) -> Option<KeyedRow> {
     entries.get(place).filter(|entry| number(entry) == wanted).map(row_of)
 }
 
-/// Writes the keys of a generation. Of a key that stands twice the oldest is kept. The digests are then left out, since
-/// those of some rows would be missing: two generations are compared by their rows.
+/// Writes the keys of a generation. Of equal keys the oldest is kept. The digests are then left out, since those of
+/// some rows would be missing: two generations are compared by their rows.
 pub(super) fn write(
     connection: &Connection,
     generation: i64,
     marked: &mut Vec<DigestedKeyEntry>,
 ) -> Result<(), StoreError> {
-    // An end that could not be written down is tried again.
+    // An earlier attempt to end the run may have written them.
     delete_blocks(connection, generation)?;
     marked.sort_unstable();
     let rows = marked.len();
@@ -98,7 +96,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Whether the digests of a generation's records stand beside its keys.
+/// Whether the key blocks of a generation contain the digests of its records.
 pub(super) fn has_digests(connection: &Connection, generation: i64) -> Result<bool, StoreError> {
     let sql = "SELECT digests IS NOT NULL FROM _keys WHERE generation = ?1 LIMIT 1";
     Ok(connection.prepare_cached(sql)?.query_row([generation], |row| row.get(0)).optional()?.unwrap_or(false))
@@ -108,7 +106,7 @@ pub(super) fn has_digests(connection: &Connection, generation: i64) -> Result<bo
 pub(super) fn fingerprints_of(entries: &[u8], digests: &[u8]) -> Result<Vec<RowFingerprint>, StoreError> {
     let (entries, digests) = (entries.as_chunks::<ENTRY_BYTES>().0, digests.as_chunks::<DIGEST_BYTES>().0);
     if entries.len() != digests.len() {
-        return Err(StoreError::InvalidValue("a block of keys without its digests".to_owned()));
+        return Err(StoreError::InvalidValue("a key block without its digests".to_owned()));
     }
     let mark = |(entry, digest): (&KeyEntry, &[u8; DIGEST_BYTES])| RowFingerprint {
         key: u128::from_be_bytes(key_of(entry)),
@@ -118,13 +116,13 @@ pub(super) fn fingerprints_of(entries: &[u8], digests: &[u8]) -> Result<Vec<RowF
     Ok(entries.iter().zip(digests).map(mark).collect())
 }
 
-/// All keys of a generation in their order; none where an index has them.
+/// All keys of a generation in their order; none where it has an index.
 pub(super) fn read(connection: &Connection, generation: i64, rows: usize) -> Result<Vec<KeyEntry>, StoreError> {
     let mut statement = connection.prepare("SELECT entries FROM _keys WHERE generation = ?1 ORDER BY first")?;
     let mut blocks = statement.query([generation])?;
     let mut entries = Vec::new();
     while let Some(block) = blocks.next()? {
-        // A block that makes no sense is as if its keys were new.
+        // The keys of an invalid block are treated as new.
         let Ok(Some(bytes)) = block.get_ref(0)?.as_blob_or_null() else { continue };
         if entries.is_empty() {
             entries.reserve(rows);
@@ -134,7 +132,7 @@ pub(super) fn read(connection: &Connection, generation: i64, rows: usize) -> Res
     Ok(entries)
 }
 
-/// Whether a generation's keys stand in blocks.
+/// Whether a generation has key blocks.
 pub(super) fn has_blocks(connection: &Connection, generation: i64) -> Result<bool, StoreError> {
     Ok(connection.prepare_cached("SELECT 1 FROM _keys WHERE generation = ?1 LIMIT 1")?.exists([generation])?)
 }
@@ -166,7 +164,7 @@ fn find_by_index(connection: &Connection, generation: i64, key: KeyHash) -> Resu
         .and_then(|(text, row)| Some(KeyedRow { first_seen: timestamp::parse(&text).ok()?.timestamp_millis(), row })))
 }
 
-/// A table that is filled with other rows has other keys.
+/// Deletes the key blocks of a table that is filled with other rows.
 pub(super) fn delete_blocks(connection: &Connection, generation: i64) -> Result<(), StoreError> {
     connection.prepare_cached("DELETE FROM _keys WHERE generation = ?1")?.execute([generation])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! The sign of life: the store takes a write.
+//! Retention settings, the daemon's heartbeat, recovery after a panic, and the integrity check.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::open::with_suffix;
 use super::{Sqlite, StoreError, timestamp};
 use crate::store::{FleetMembership, Maintenance, RetentionLimits, SharedFolders};
 
-/// A file has one writer, and shares nothing.
+/// A file has one writer and no fleet.
 impl FleetMembership for Sqlite {}
 impl SharedFolders for Sqlite {}
 
@@ -18,11 +18,11 @@ impl Maintenance for Sqlite {
     }
 
     fn recover(&mut self) {
-        // Without it every later transaction would be one inside another, and fail.
+        // Otherwise every later transaction would be nested in this one, and fail.
         if !self.connection.is_autocommit()
             && let Err(error) = self.connection.execute_batch("ROLLBACK")
         {
-            tracing::error!("a transaction that panicked cannot be taken back: {error}");
+            tracing::error!(%error, "rollback after a panic failed");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Opening the database: made whole or not at all, looked through before it is believed, never made anew over a damaged
-//! one.
+//! Opens the database. A new one is created completely or not at all; an existing one is checked before use; a damaged
+//! one is never replaced.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,28 +14,28 @@ use url::Url;
 
 use super::{PendingEnds, RetentionLimits, Sqlite, StoreError, decode, index_entry, schema};
 
-/// A checkpoint or a publication takes far less; beyond this somebody holds the database.
+/// A checkpoint or a publication takes far less; after this time another process is holding the database.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Up to here the whole file is looked through at start (some 1 GB/s from the page cache). Beyond, only the tables that
-/// say what is published are, so that years of raw pages do not delay the start.
+/// Files up to this size are checked completely at the start (some 1 GB/s from the page cache). In larger ones only the
+/// tables that say what is published are checked, so that years of raw pages do not delay the start.
 const FULL_CHECK_BYTES: u64 = 256 << 20;
 
-/// The index of the write-ahead log.
+/// Size of the index of the write-ahead log.
 const MIN_FREE_BYTES: u64 = 64 << 10;
 
 const BOOKKEEPING_TABLES: &[&str] = &["sqlite_schema", "_task", "_runs", "_generation"];
 
-/// Of a new database; one that is there keeps what it has. Every page is written to the log, read from it and written to the
-/// file, with two or four system calls: 500,000 rows cost a tenth less than with 4,096. Twice as much would save little
-/// more, and a small task has three pages to itself.
+/// Page size of a new database; an existing one keeps its own. Every page is written to the log, read from it and
+/// written to the file, with two or four system calls: 500,000 rows cost a tenth less than with 4,096. Twice as much
+/// would save little more, and a small task has three pages to itself.
 pub(super) const PAGE_BYTES: i64 = 8_192;
 
-/// In kB, below zero as SQLite wants it.
+/// In kB, negative as SQLite requires.
 pub(super) const CACHE: i64 = -16_000;
 
-/// Every connection is set up the same way. `synchronous=NORMAL` lost acknowledged commits in 1,253 of 1,500 simulated
-/// power cuts, `FULL` in none.
+/// Settings of every connection. `synchronous=NORMAL` lost acknowledged commits in 1,253 of 1,500 simulated power cuts,
+/// `FULL` in none.
 const SETTINGS: &str = "
     PRAGMA synchronous = FULL;
     PRAGMA foreign_keys = ON;
@@ -45,7 +45,7 @@ const SETTINGS: &str = "
 ";
 
 impl Sqlite {
-    /// Opens the database for writing; makes it, or brings its format up to date, if need be.
+    /// Opens the database for writing; creates it, or migrates its format, if necessary.
     pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
         Sqlite::open_writer(path).map_err(|error| opening_error(error, path))
     }
@@ -60,14 +60,15 @@ impl Sqlite {
             create(path)?;
         }
         let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // Nothing is written, not even the journal mode, before the file is known to be ours and whole.
+        // Nothing is written, not even the journal mode, before the file is known to be pieme's and undamaged.
         schema::refuse_foreign(&connection, path)?;
         let mut store = Sqlite::with_connection(connection, Some(DatabaseFile::of(path)?));
         store.boot = decode::boot_id();
         store.check_integrity(path)?;
         let mode: String = store.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         if mode != "wal" {
-            return Err(StoreError::InvalidValue(format!("journal_mode {mode}; the file system cannot share memory")));
+            let why = format!("journal_mode is {mode}, not wal: the file system cannot share memory");
+            return Err(StoreError::InvalidValue(why));
         }
         schema::migrate(&mut store.connection)?;
         Ok(store)
@@ -91,7 +92,7 @@ impl Sqlite {
         Sqlite { connection, retention: keep, staged, pending_ends: owed, indexing: None, file: home, boot: None }
     }
 
-    /// Refuses to write into a file that nobody can find any more: it would be said to be kept, and be gone with us.
+    /// Refuses to write to a file that was removed or replaced: what is reported as stored would be lost.
     pub(super) fn ensure_file_in_place(&self) -> Result<(), StoreError> {
         match &self.file {
             Some(home) if DatabaseFile::of(&home.path).ok().as_ref() != Some(home) => {
@@ -105,7 +106,7 @@ impl Sqlite {
         let size = fs::metadata(path).map_err(|source| io_error(path, source))?.len();
         if size <= FULL_CHECK_BYTES {
             if let Err(damage) = self.check("PRAGMA quick_check(1)") {
-                // The index can be made again; anything else that is damaged is found then.
+                // The index can be created again; the second check finds any other damage.
                 index_entry::rebuild_if_damaged(&self.connection, damage)?;
                 self.check("PRAGMA quick_check(1)")?;
             }
@@ -120,7 +121,7 @@ impl Sqlite {
     }
 }
 
-/// Which file it is, whatever its name comes to stand for later.
+/// Identity of a file, whatever its name refers to later.
 #[derive(PartialEq, Eq)]
 pub(super) struct DatabaseFile {
     pub(super) path: PathBuf,
@@ -135,7 +136,7 @@ impl DatabaseFile {
     }
 }
 
-/// Whether there is a file to open; what only looks like a new start is an error.
+/// Whether there is a file to open. An empty file, or a log without its database, is an error and not a new start.
 pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && meta.len() == 0 => Err(StoreError::Empty(path.to_owned())),
@@ -152,8 +153,8 @@ pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// How a database is opened whose log is gone with its daemon, by somebody who cannot make one: SQLite reads a database with a
-/// log only where the log's index is there or can be made. None where that is so.
+/// URI that opens a database without a write-ahead log as immutable. SQLite reads a database in WAL mode only where the
+/// index of the log exists or can be created, and here the reader may not create it. None where that is not needed.
 fn immutable_uri(path: &Path) -> Option<PathBuf> {
     let can_make = access(folder_of(path), AccessFlags::W_OK).is_ok();
     if can_make || with_suffix(path, "-wal").exists() {
@@ -164,7 +165,7 @@ fn immutable_uri(path: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(String::from(address)))
 }
 
-/// Makes the database under another name first: under its own there is never an empty or half-made one.
+/// Creates the database under a temporary name first: under its own name there is never an empty or incomplete one.
 fn create(path: &Path) -> Result<(), StoreError> {
     let folder = folder_of(path);
     fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
@@ -191,7 +192,7 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
     Ok(connection)
 }
 
-/// Names the file, or the full disk: where there is no room for the log or its index, SQLite has other words for it.
+/// Adds the path, or reports a full disk: SQLite returns other errors where there is no room for the log or its index.
 fn opening_error(error: StoreError, path: &Path) -> StoreError {
     match error {
         StoreError::Sql(cause) if has_no_room(path) => StoreError::DiskFull(cause),
@@ -199,7 +200,7 @@ fn opening_error(error: StoreError, path: &Path) -> StoreError {
     }
 }
 
-/// Less is free than the smallest thing that is written when a database is opened.
+/// Whether less is free than the smallest write that opening a database needs.
 fn has_no_room(path: &Path) -> bool {
     nix::sys::statvfs::statvfs(folder_of(path))
         .is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) < MIN_FREE_BYTES)

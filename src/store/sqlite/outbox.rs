@@ -1,5 +1,4 @@
-//! Alerts: which tasks have any, what was told of them, and what is still to be delivered. What an alert says is its own
-//! affair: here it is JSON.
+//! Outbox of alerts, in SQLite.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -10,7 +9,7 @@ use crate::model::task::Alert;
 use crate::store::outbox::MAX_FINISHED_DELIVERIES;
 use crate::store::{AlertStateUpdate, AlertTask, AlertTaskFilter, Delivery, Outbox, OutboxEntry, OutgoingAlert};
 
-/// Nothing older of its task waits for the same target.
+/// Condition: no older alert of the task is pending for the same target.
 const FIRST_IN_LINE: &str = "NOT EXISTS (SELECT 1 FROM _delivery e WHERE e.task = d.task AND e.target = d.target
     AND e.alert < d.alert AND e.next_try IS NOT NULL)";
 
@@ -95,7 +94,8 @@ impl Outbox for Sqlite {
 
     fn failing_deliveries(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM _delivery d JOIN _alert a ON a.id = d.alert
-                   WHERE d.delivered_at IS NULL AND d.trouble IS NOT NULL AND (d.next_try IS NOT NULL OR a.made_at > ?1)";
+                   WHERE d.delivered_at IS NULL AND d.trouble IS NOT NULL
+                       AND (d.next_try IS NOT NULL OR a.made_at > ?1)";
         let count: i64 = self.connection.prepare_cached(sql)?.query_row([timestamp::text(since)], |row| row.get(0))?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
@@ -162,7 +162,7 @@ fn insert_alert(
         .prepare_cached("INSERT INTO _alert (id, task, made_at, notice) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![outgoing.id, task.as_str(), now, outgoing.json])?;
     for target in &outgoing.targets {
-        // A target that stands there twice gets it once.
+        // A target that is listed twice gets the alert once.
         connection
             .prepare_cached(
                 "INSERT INTO _delivery (alert, task, target, next_try) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",

@@ -1,4 +1,4 @@
-//! A run's end. Only a published verdict touches what readers see, and it does so in one short transaction.
+//! Ends a run. Only a published verdict changes what readers see, and it does so in one short transaction.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -11,10 +11,10 @@ use super::{PendingEnds, Sqlite, StoreError, changes, gc, keys, refill, runs, ti
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::RunEnding;
 
-/// Up to here an index on `_key` is made inside the publishing transaction; beyond, it would not be short.
+/// The keys of larger tables are written before the publishing transaction, which stays short.
 pub(super) const MAX_INLINE_ROWS: i64 = 5_000;
 
-/// In kB, below zero as SQLite wants it: more than the 16 MB in which 500,000 keys did not sort without temporary files.
+/// In kB, negative as SQLite requires: more than the 16 MB in which 500,000 keys did not sort without temporary files.
 const SORTING_CACHE: i64 = -64_000;
 
 impl RunEnding for Sqlite {
@@ -24,7 +24,7 @@ impl RunEnding for Sqlite {
         let mut staged = self.staged.remove(&run).unwrap_or_default();
         let ended = self.finish_run(run, &task, &mut staged, verdict, now);
         match ended {
-            // The run has ended whatever comes of this; what is not tidied now is at the next end.
+            // The run has ended either way; what is not cleaned up now is at the next end.
             Ok(_) => {
                 _ = self
                     .finish_open_changes(Some(&task))
@@ -69,7 +69,7 @@ impl Sqlite {
         let published = generation::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
         let fate = disposition(&mut verdict, &staged.batch, published.as_ref());
         if let (Disposition::Publish, Some(published)) = (fate, &published) {
-            // The rows of before are about to go.
+            // The previous rows are about to be removed.
             self.finish_open_changes(Some(task))?;
             self.copy_rows_referenced_by_running_runs(published.id, task)?;
         }
@@ -123,8 +123,8 @@ impl Sqlite {
         indexed
     }
 
-    /// Drops what a publication left behind. Nothing here is visible to readers, so it has transactions of its own; cut
-    /// short, it goes on the next time.
+    /// Drops what a publication has superseded. Readers see none of it, so it has transactions of its own; an
+    /// interrupted removal continues the next time.
     fn remove_superseded(&mut self, task: &TaskName) -> Result<(), StoreError> {
         self.drop_old_generations()?;
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -146,7 +146,7 @@ impl Sqlite {
     }
 }
 
-/// The view moves to the new table; the old one is kept to go back to, and the one before that goes.
+/// Moves the view to the new table, keeps the old table for a rollback, and marks the one before it for removal.
 fn move_view(
     transaction: &Connection,
     task: &TaskName,
@@ -162,7 +162,8 @@ fn move_view(
         .execute([task.as_str()])?;
     if let Some(old) = published {
         set_state(transaction, old.id, "previous")?;
-        // Only a published generation is asked for keys; a schema of ten thousand tasks is large enough without.
+        // Only a published generation is searched by key; a schema of ten thousand tasks is large enough without the
+        // index.
         transaction.execute_batch(&format!("DROP INDEX IF EXISTS {}", quoted(&key_index(old.id))))?;
     }
     set_state(transaction, generation, "published")?;
@@ -172,7 +173,7 @@ fn move_view(
     Ok(transaction.execute_batch(&view_sql(task, generation, &staged.batch.columns))?)
 }
 
-/// What the published generation's table now holds was brought by this run.
+/// Records that this run brought the rows of the published generation.
 fn record_publication(
     transaction: &Connection,
     task: &TaskName,
@@ -189,7 +190,7 @@ fn record_publication(
     Ok(())
 }
 
-/// The published rows were seen again: only when and by whom moves.
+/// The published rows were seen again: only `_run` and `_last_seen` change.
 fn confirm(
     transaction: &Connection,
     task: &TaskName,
@@ -208,7 +209,8 @@ fn confirm(
     Ok(())
 }
 
-/// `_run` and `_last_seen` are the same for all rows of a generation, so they stand once, in its row of `_generation`.
+/// The view of a task. `_run` and `_last_seen` are the same for all rows of a generation, so they are stored once, in
+/// `_generation`.
 pub(super) fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> String {
     let (view, table) = (quoted(task.as_str()), quoted(&rows_table(id)));
     let shown = view_columns(columns);
@@ -235,7 +237,7 @@ fn set_state(connection: &Connection, generation: i64, state: &str) -> Result<()
     Ok(())
 }
 
-/// What a run had written and nobody took over.
+/// Marks the abandoned rows of a run for removal.
 fn drop_staged(connection: &Connection, run: RunId) -> Result<(), StoreError> {
     connection
         .prepare_cached("UPDATE _generation SET state = 'old' WHERE run = ?1 AND state = 'staging'")?
@@ -247,7 +249,8 @@ pub(super) fn drop_quarantined(connection: &Connection, task: &TaskName, keep: u
     connection
         .prepare_cached(
             "UPDATE _generation SET state = 'old' WHERE id IN (
-                 SELECT id FROM _generation WHERE task = ?1 AND state = 'quarantined' ORDER BY id DESC LIMIT -1 OFFSET ?2)",
+                 SELECT id FROM _generation WHERE task = ?1 AND state = 'quarantined'
+                 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
         )?
         .execute(params![task.as_str(), keep])?;
     Ok(())

@@ -1,4 +1,4 @@
-//! A record as it stands in a generation's table.
+//! Reads records from a generation's table.
 
 use rusqlite::{Connection, Statement};
 use serde_json::Value as Json;
@@ -15,7 +15,7 @@ pub(super) struct StoredRecord {
     pub cells: NamedCells,
 }
 
-/// Reads records of one generation by where they stand.
+/// Reads records of one generation by row number.
 pub(super) struct RecordReader<'c> {
     generation: &'c Generation,
     select: Statement<'c>,

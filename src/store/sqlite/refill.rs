@@ -1,5 +1,5 @@
-//! Publishing a small generation into the tables that are there. Making and dropping tables and views costs a walk over
-//! the whole schema each, 40 ms a run with 3,000 tasks, and makes every reader parse it anew; moving some thousand rows
+//! Publishes a small generation into existing tables. Creating and dropping tables and views costs a walk over the
+//! whole schema each, 40 ms a run with 3,000 tasks, and makes every reader parse it again; moving some thousand rows
 //! costs a few. So the published table gives its rows to the previous one and takes the new ones, in one transaction.
 
 use rusqlite::Connection;
@@ -12,13 +12,13 @@ use super::stage::StagedRows;
 use super::{StoreError, keys};
 use crate::model::TaskName;
 
-/// The two tables of a task, which have the columns of the new rows.
+/// The two tables of a task, if they have the columns of the new rows.
 pub(super) struct ReusableTables {
     published: i64,
     previous: i64,
 }
 
-/// The tables to use again, if there are two that fit.
+/// The tables to reuse, if there are two that fit.
 pub(super) fn reusable_tables(
     connection: &Connection,
     task: &TaskName,
@@ -50,7 +50,7 @@ pub(super) fn publish(transaction: &Connection, tables: ReusableTables, staged: 
         )?
         .execute([published, previous])?;
     keys::delete_blocks(transaction, previous)?;
-    // Asked for while the old rows are there: they know it.
+    // Looked up while the old rows, which have the times, are still there.
     let first_seen = staged.first_seen(transaction, Some(published))?;
     transaction.execute(&format!("DELETE FROM {shown}"), [])?;
     staged.insert_pending(transaction, published, &first_seen)?;

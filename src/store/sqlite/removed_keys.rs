@@ -1,4 +1,4 @@
-//! Records that have left and may come back: history knows when they were first seen.
+//! Removed records that may return: the history says when they were first seen.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -8,12 +8,12 @@ use super::{StoreError, timestamp};
 /// The records of a task that were removed within its history.
 pub(super) struct RemovedKeys<'c> {
     connection: &'c Connection,
-    /// None where no record was ever removed: then nobody asks for each of 500,000 new ones.
+    /// None where no record was ever removed: then 500,000 new rows need no lookup.
     task: Option<String>,
 }
 
 impl<'c> RemovedKeys<'c> {
-    /// Of the task whose published generation this is.
+    /// Of the task that has this published generation.
     pub fn of(connection: &'c Connection, published: i64) -> Result<RemovedKeys<'c>, StoreError> {
         let sql = "SELECT task FROM _generation g WHERE id = ?1 AND EXISTS
                        (SELECT 1 FROM _change WHERE task = g.task AND removed > 0 AND unlisted IS NULL)";
@@ -21,7 +21,7 @@ impl<'c> RemovedKeys<'c> {
         Ok(RemovedKeys { connection, task })
     }
 
-    /// In milliseconds; as of the last time that it left.
+    /// In milliseconds, as of the last removal.
     pub fn first_seen(&self, key: KeyHash) -> Result<Option<i64>, StoreError> {
         let Some(task) = &self.task else { return Ok(None) };
         let sql = "SELECT r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change

@@ -1,4 +1,4 @@
-//! Reading rows: those published, and those kept aside.
+//! Reads published and quarantined rows.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use super::{Sqlite, StoreError, browse, decode, digest, keys, timestamp};
 use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
 use crate::store::{BrowseQuery, PublishedRows, RecordKey, Rows};
 
-/// Of one part of all rows; whichever comes first.
+/// Limits of one part, where all rows are read; whichever comes first.
 const PART_ROWS: usize = 2_000;
 const PART_BYTES: usize = 1 << 20;
 
@@ -69,7 +69,7 @@ impl PublishedRows for Sqlite {
 
 impl Sqlite {
     pub(super) fn rows(&self, condition: &str, text: &str, browse: &BrowseQuery) -> Result<Option<Rows>, StoreError> {
-        // All of one moment: a publication in between must not take the table away.
+        // One snapshot: a publication in between must not drop the table.
         let moment = self.connection.unchecked_transaction()?;
         let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
         let mut rows = without_rows(&moment, &generation)?;
@@ -108,13 +108,13 @@ fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Resul
     Ok(row)
 }
 
-/// What is known of the rows of a generation before any is read.
+/// What is known of a generation before any row is read.
 fn without_rows(connection: &Connection, generation: &Generation) -> Result<Rows, StoreError> {
     let (run, last_seen) = last_seen(connection, generation.id)?;
     let columns = &generation.columns;
     let layout = Layout::of(generation);
     let names = layout.texts.iter().map(|&at| columns[at].stored.clone()).collect();
-    // Counted among the texts, as the table has them.
+    // Index among the text columns, as the table has them.
     let among =
         |value: ValueColumn| ValueColumn { of: layout.texts.iter().filter(|&&at| at < value.of).count(), ..value };
     Ok(Rows {
@@ -154,13 +154,13 @@ fn each_part(
         part.keys.clear();
     }
     if !part.table.rows.is_empty() {
-        // Nothing comes after it.
+        // It is the last part, whether or not `take` wants more.
         let _ = take(part);
     }
     Ok(())
 }
 
-/// The rows of a condition in an order, and in that of their pages, as [`Layout`] reads them.
+/// Selects the rows that meet a condition, in an order and then in that of their pages, as [`Layout`] reads them.
 fn select(generation: &Generation, condition: &str, order: &str) -> String {
     let separator = if generation.columns.is_empty() { "" } else { ", " };
     // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
@@ -184,7 +184,7 @@ impl Layout {
         Layout { texts, values }
     }
 
-    /// Appends a row, and says how many bytes its texts are.
+    /// Appends a row, and returns the number of bytes of its texts.
     fn append_row(&self, row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<usize, StoreError> {
         let cells: Vec<Option<String>> = self.texts.iter().map(|index| row.get(index + 3)).collect::<Result<_, _>>()?;
         let bytes = cells.iter().flatten().map(String::len).sum();

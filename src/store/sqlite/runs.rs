@@ -1,4 +1,4 @@
-//! Runs: begun once a slot, ended once, kept for the status table and for judging later ones.
+//! Runs in SQLite: begun once per slot, ended once, and kept for the status table and for judging later runs.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -8,7 +8,7 @@ use super::{RetentionLimits, Sqlite, StoreError, run_end, timestamp};
 use crate::model::{PastRun, RunId, RunStatistics, TaskName, Verdict};
 use crate::store::{BeginOutcome, RunEnding, RunRow, RunStart, Runs};
 
-/// How many may go at the end of a run, which needs one; the rest is left to `gc`.
+/// Runs that are removed at the end of a run, where one is enough; the rest is left to `gc`.
 const RUNS_PRUNED_PER_END: u32 = 50;
 
 impl Runs for Sqlite {
@@ -73,7 +73,8 @@ impl Runs for Sqlite {
 impl Sqlite {
     fn newest(&self, task: &TaskName, n: u32, which: &'static str) -> Result<Vec<RunRow>, StoreError> {
         let sql = format!(
-            "SELECT {COLUMNS}, r.figures FROM _runs r WHERE task = ?1 AND {which} ORDER BY started DESC, id DESC LIMIT ?2"
+            "SELECT {COLUMNS}, r.figures FROM _runs r WHERE task = ?1 AND {which}
+             ORDER BY started DESC, id DESC LIMIT ?2"
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params![task.as_str(), n])?;
@@ -88,10 +89,10 @@ impl Sqlite {
 const COLUMN_COUNT: usize = 15;
 
 /// The columns that `read` takes, of `_runs` under the name `r`.
-pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.pid, r.boot, r.ended, r.outcome, r.cause, \
-                                  r.sentence, r.similarity, r.rows, r.pages, r.provisional";
+pub(super) const COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started, r.pid, r.boot, r.ended, r.outcome, \
+                                  r.cause, r.sentence, r.similarity, r.rows, r.pages, r.provisional";
 
-/// With the figures, which stand behind them. The status of ten thousand tasks does without.
+/// As `read`, with the statistics, which are the last column. The status of ten thousand tasks does without them.
 fn read_with_statistics(row: &Row<'_>) -> Result<RunRow, StoreError> {
     let mut run = read(row, 0)?;
     if let Some((_, verdict)) = &mut run.end {
@@ -146,7 +147,7 @@ pub(super) fn open_runs(connection: &Connection) -> Result<Vec<(RunId, TaskName)
     ids.iter().map(|id| run_id(id).and_then(|run| Ok((run, require_open(connection, run)?)))).collect()
 }
 
-/// Writes a run's end, and what the status table says of its task.
+/// Writes a run's end, and the status of its task.
 pub(super) fn record_end(
     connection: &Connection,
     run: RunId,
@@ -157,8 +158,8 @@ pub(super) fn record_end(
     let (id, ended) = (run.to_string(), timestamp::text(now));
     connection
         .prepare_cached(
-            "UPDATE _runs SET ended = ?2, outcome = ?3, cause = ?4, sentence = ?5, similarity = ?6, rows = ?7, pages = ?8,
-                 provisional = ?9, figures = ?10 WHERE id = ?1",
+            "UPDATE _runs SET ended = ?2, outcome = ?3, cause = ?4, sentence = ?5, similarity = ?6, rows = ?7,
+                 pages = ?8, provisional = ?9, figures = ?10 WHERE id = ?1",
         )?
         .execute(params![
             id,
@@ -182,7 +183,7 @@ pub(super) fn record_end(
     Ok(())
 }
 
-/// Forgets the oldest runs of a task, and the traces of all but the newest.
+/// Removes the oldest runs of a task, and the traces of all but the newest.
 pub(super) fn prune(connection: &Connection, task: &TaskName, keep: RetentionLimits) -> Result<(), StoreError> {
     let beyond = "SELECT id FROM _runs WHERE task = ?1 ORDER BY started DESC, id DESC LIMIT ?3 OFFSET ?2";
     connection.prepare_cached(&format!("DELETE FROM _trace WHERE run IN ({beyond})"))?.execute(params![

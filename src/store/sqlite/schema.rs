@@ -1,5 +1,5 @@
-//! The tables, as numbered migrations. Each is one transaction that also moves `user_version`: a crash in the middle
-//! leaves the format before it.
+//! The tables, as numbered migrations. Each is one transaction that also updates `user_version`: a crash in the middle
+//! leaves the previous format.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::StoreError;
 
-/// Says whose file this is, in the header of the file: "piem".
+/// Identifies the file as pieme's, in its header: "piem".
 const APPLICATION_ID: i64 = 0x7069_656d;
 
-/// The index of words (`index.rs`), which can be made again at any time. `_words` has the columns of tasks in slots by their names; the
-/// texts themselves stand in the tables of rows.
+/// The full-text index (`index.rs`), which can be created again at any time. `_words` has the columns of tasks in slots
+/// by their names; the texts themselves are in the tables of rows.
 pub(super) const INDEX: &str = "
     CREATE VIRTUAL TABLE IF NOT EXISTS _words USING fts5 (
         c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15,
@@ -158,8 +158,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     CREATE INDEX _delivery_line ON _delivery (task, target, alert) WHERE next_try IS NOT NULL;
 ",
     "
-    -- `_generation.columns` may name columns of values beside those of texts (`names.rs`): an older program would take them
-    -- for texts. The tables that are there have none, and stay as they are.
+    -- `_generation.columns` may name columns of values beside those of texts (`names.rs`): an older program would take
+    -- them for texts. The tables that are there have none, and stay as they are.
 ",
     "
     -- key: the columns that identify a record, JSON; absent in tables of before, as are the digests of records.
@@ -168,7 +168,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     -- In seconds; absent: as by default.
     ALTER TABLE _task ADD COLUMN history INTEGER;
 
-    -- A publication that changed what is published. added: absent until it was compared. A run may be forgotten earlier.
+    -- A publication that changed what is published. added: absent until it was compared. A run may be forgotten
+    -- earlier.
     CREATE TABLE _change (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         task TEXT NOT NULL REFERENCES _task (name),
@@ -212,7 +213,7 @@ fn current_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// Brings the format up to date, one transaction a step.
+/// Migrates the format, one transaction per step.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     migrate_with(connection, MIGRATIONS)
 }
@@ -231,7 +232,7 @@ pub(super) fn migrate_with(connection: &mut Connection, migrations: &[&str]) -> 
     }
 }
 
-/// Refuses another program's database, and one of a later pieme.
+/// Refuses the database of another program, or of a newer pieme.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let (version, application) = (pragma(connection, "user_version")?, pragma(connection, "application_id")?);
     if application != APPLICATION_ID || version < 1 {

@@ -1,4 +1,4 @@
-//! Looking for words: FTS5 names entries, the best first; the published tables say which of them are rows of now.
+//! Full-text search: FTS5 returns entries, best first; the published tables tell which of them are current.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::store::search::{
 
 impl FullTextSearch for Sqlite {
     fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError> {
-        // All of one moment: a publication in between must not take a table away.
+        // One snapshot: a publication in between must not drop a table.
         let moment = self.connection.unchecked_transaction()?;
         let behind = index::tasks_behind(&moment)?.iter().map(|(_, rows)| rows).sum();
         let Some(places) = task_condition(&moment, &wanted.tasks)? else {
@@ -46,7 +46,7 @@ impl FullTextSearch for Sqlite {
     }
 }
 
-/// The condition on entries that only some tasks are wanted; none where nothing of them is in the index.
+/// Condition that limits entries to some tasks; none where nothing of them is in the index.
 fn task_condition(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>, StoreError> {
     if tasks.is_empty() {
         return Ok(Some(String::new()));
@@ -63,7 +63,7 @@ fn task_condition(connection: &Connection, tasks: &[TaskName]) -> Result<Option<
     Ok((!places.is_empty()).then(|| format!(" AND ({})", places.join(" OR "))))
 }
 
-/// As FTS5 wants it. Words are letters and digits only, so none of them is syntax.
+/// The query in the syntax of FTS5. Words contain letters and digits only, so none of them is syntax.
 fn match_text(query: &Query) -> String {
     let (excluded, wanted): (Vec<_>, Vec<_>) = query.terms.iter().partition(|term| term.is_excluded);
     let text = |term: &&crate::store::search::Term| {
@@ -72,7 +72,7 @@ fn match_text(query: &Query) -> String {
         format!("{column}\"{}\"{}", term.words.join(" "), if term.is_prefix { " *" } else { "" })
     };
     let wanted: Vec<String> = wanted.iter().map(text).collect();
-    // One that is excluded from a column only is looked for in the rows themselves: its slot may have other columns.
+    // A word that is excluded from one column only is checked in the rows themselves: its slot may have other columns.
     let excluded: Vec<String> = excluded.iter().filter(|term| term.column.is_none()).map(text).collect();
     match excluded.is_empty() {
         true => wanted.join(" AND "),
@@ -80,10 +80,10 @@ fn match_text(query: &Query) -> String {
     }
 }
 
-/// One question to FTS5.
+/// One query to FTS5.
 struct IndexQuery<'c> {
     connection: &'c Connection,
-    /// Which entries, with the words as `?1`.
+    /// Condition on entries, with the words as `?1`.
     selection: String,
     words: String,
     query: &'c Query,
@@ -93,14 +93,14 @@ struct IndexQuery<'c> {
 impl FullTextIndex for IndexQuery<'_> {
     type Entry = (i64, f64);
 
-    /// Of two that are as good, the older.
+    /// Of entries with equal rank the older comes first.
     fn entries(&self, most: u64) -> Result<Vec<(i64, f64)>, StoreError> {
         let ranked =
             format!("SELECT rowid AS id, bm25(_words) AS rank FROM _words WHERE {} LIMIT {MAX_RANKED}", self.selection);
         let sql = format!("SELECT id, rank FROM ({ranked}) ORDER BY 2, 1 LIMIT ?2");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let found = statement.query_map(params![self.words, i64::try_from(most).unwrap_or(i64::MAX)], |row| {
-            // FTS5 has the best below zero.
+            // The rank of FTS5 is negative, the best is the lowest.
             Ok((row.get(0)?, -row.get::<_, f64>(1)?))
         })?;
         Ok(found.collect::<Result<_, _>>()?)
@@ -135,7 +135,7 @@ struct PublishedTable {
 }
 
 impl PublishedTables<'_> {
-    /// The row of an entry, if it is published as it was indexed, and has what is looked for.
+    /// The row of an entry, if it is published as it was indexed, and matches the query.
     fn hit(&mut self, id: i64, rank: f64, query: &Query) -> Result<Option<Hit>, StoreError> {
         let number = index_entry::task_number(id);
         if !self.tables.contains_key(&number) {
@@ -150,7 +150,7 @@ impl PublishedTables<'_> {
         let Some((digest, key, row)) = entry else { return Ok(None) };
         let found = match read(self.connection, table, row, digest)? {
             Some(found) => Some(found),
-            // The table is another one by now; a record that says the same is there under its key.
+            // The table has changed since; a record with the same texts is found by its key.
             None => match digest::KeyHash::try_from(key.as_slice()) {
                 Ok(key) => keys::find(self.connection, table.generation.id, table.blocks, key)?
                     .map(|it| read(self.connection, table, it.row, digest))
@@ -184,7 +184,7 @@ fn published(connection: &Connection, number: i64) -> Result<Option<PublishedTab
     Ok(Some(PublishedTable { task, generation, blocks, columns, sql }))
 }
 
-/// A row of the table, if its texts are those.
+/// A row of the table, if its texts have this digest.
 fn read(
     connection: &Connection,
     table: &PublishedTable,

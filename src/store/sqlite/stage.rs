@@ -1,7 +1,7 @@
-//! Rows of a run that is going. They wait in memory until there are many: most runs bring a page or two, and most of
-//! those say what is published already, so that they never need a table (`follow.rs`). What does not fit is written to a
-//! table that no view leads to yet, in transactions short enough that the log stays small (24 MB instead of 316 MB for 500,000 rows)
-//! and other tasks are not kept waiting.
+//! Stages the rows of a running run. They are buffered in memory until there are many: most runs bring a page or two
+//! that equal the published rows, so that they never need a table (`unchanged_prefix.rs`). What does not fit is written
+//! to a table that no view shows yet, in transactions short enough that the log stays small (24 MB instead of 316 MB
+//! for 500,000 rows) and other tasks do not wait.
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -20,16 +20,16 @@ use crate::store::unchanged_prefix::UnchangedPrefix;
 #[derive(Default)]
 pub(super) struct StagedRows {
     pub batch: Batch,
-    /// Rows before those that wait which are the published ones, and were not written.
+    /// Leading rows that equal the published ones and were not written.
     pub(super) unchanged_prefix: Option<UnchangedPrefix>,
     pub(super) table: Option<StagedTable>,
-    /// When the published rows were first seen, once there are enough new ones that asking for each would be dear.
+    /// When the published rows were first seen, loaded once there are too many new rows to look up each.
     key_cache: Option<KeyCache>,
-    /// The keys of what was written, unless there are too many.
+    /// The keys of the written rows, unless there are too many.
     keys: Vec<DigestedKeyEntry>,
 }
 
-/// The table that a run's rows go to, once there is one.
+/// The table of a run's rows, once there is one.
 #[derive(Clone, Copy)]
 pub(super) struct StagedTable {
     pub generation: i64,
@@ -64,8 +64,8 @@ impl RowStaging for Sqlite {
 }
 
 impl StagedRows {
-    /// Writes what waits, in a transaction of its own, and answers with the generation. On an error nothing was written
-    /// and everything still waits.
+    /// Writes the buffered rows in a transaction of its own, and returns the generation. After an error nothing was
+    /// written and all rows are still buffered.
     pub fn spill(&mut self, connection: &mut Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
         if self.key_cache.is_none() {
             self.key_cache = KeyCache::load(connection, task)?;
@@ -88,7 +88,7 @@ impl StagedRows {
         self.keys.append(keys);
     }
 
-    /// Writes what waits inside a transaction that is the caller's.
+    /// Writes the buffered rows inside the caller's transaction.
     pub fn write(&self, connection: &Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
         let first_seen = self.first_seen(connection, generation::published(connection, task)?)?;
         self.write_with(connection, run, task, &first_seen)
@@ -113,13 +113,13 @@ impl StagedRows {
         Ok(generation)
     }
 
-    /// Whether no table was made: all rows wait still, or are the published ones.
+    /// Whether no table was created: all rows are buffered, or equal the published ones.
     pub fn is_all_in_memory(&self) -> bool {
         self.table.is_none()
     }
 
-    /// When each row that waits was first seen: the published generation says so where it has the key. All at once and not
-    /// row by row between insertions, so that the processor waits for many places of its memory at a time.
+    /// When each buffered row was first seen, from the published generation where it has the key. All at once and not
+    /// row by row between insertions, so that the processor waits for many memory accesses at a time.
     pub fn first_seen(&self, connection: &Connection, published: Option<i64>) -> Result<Vec<i64>, StoreError> {
         let waiting = self.batch.pending().iter();
         let Some(published) = published else { return Ok(waiting.map(|it| it.seen).collect()) };
@@ -138,7 +138,7 @@ impl StagedRows {
         waiting.map(ask).collect()
     }
 
-    /// Inserts what waits into a generation's table.
+    /// Inserts the buffered rows into a generation's table.
     pub fn insert_pending(
         &self,
         connection: &Connection,
@@ -162,7 +162,7 @@ impl StagedRows {
         Ok(())
     }
 
-    /// The keys of what waits, as it stands in a table of its own.
+    /// The keys of the buffered rows, as rows of a table of their own.
     pub(super) fn entries(&self, first_seen: &[i64]) -> Result<Vec<DigestedKeyEntry>, StoreError> {
         if self.batch.rows > key_cache::MAX_KEYS {
             return Ok(Vec::new());
@@ -177,8 +177,8 @@ impl StagedRows {
             .collect()
     }
 
-    /// Writes the keys of a generation whose rows are all written, in a transaction of its own; `false` where they are too
-    /// many to be in memory.
+    /// Writes the keys of a generation whose rows are all written, in a transaction of its own; `false` where there are
+    /// too many of them for memory.
     pub fn write_keys(&mut self, connection: &mut Connection, generation: i64) -> Result<bool, StoreError> {
         if usize::try_from(self.batch.rows) != Ok(self.keys.len()) {
             return Ok(false);
@@ -189,7 +189,7 @@ impl StagedRows {
         Ok(true)
     }
 
-    /// Writes down what a generation's table holds.
+    /// Writes the entry of a generation.
     pub fn write_metadata(&self, connection: &Connection, generation: i64) -> Result<(), StoreError> {
         let columns = self.batch.columns_json()?;
         let key = serde_json::to_string(&self.batch.key).map_err(StoreError::invalid_value)?;

@@ -1,5 +1,5 @@
-//! A file of its own for rows that leave the store: plain tables that anybody's SQLite reads. Whoever makes it gives it its name
-//! when it is whole, so nothing here waits for the disk row by row.
+//! A separate SQLite file for exported rows, with plain tables that any SQLite reads. The caller gives it its name when
+//! it is complete, so nothing here waits for the disk row by row.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::model::TaskName;
 
 const SETTINGS: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; BEGIN";
 
-/// A new SQLite file with a table a task.
+/// A new SQLite file with one table per task.
 pub struct TableFile {
     path: PathBuf,
     connection: Connection,
@@ -43,7 +43,7 @@ impl TableFile {
         Ok(TableFile { path: path.to_owned(), connection, insert: String::new() })
     }
 
-    /// The rows that follow are of this task.
+    /// Begins the table of a task, for the rows that follow.
     pub fn begin(&mut self, task: &TaskName, columns: &[(&str, Affinity)]) -> Result<(), StoreError> {
         let word = |affinity: Affinity| match affinity {
             Affinity::Text => "TEXT",
@@ -64,7 +64,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// All of it is on the disk after this.
+    /// Afterwards all of it is on the disk.
     pub fn finish(self) -> Result<(), StoreError> {
         self.connection.execute_batch("COMMIT")?;
         self.connection.close().map_err(|(_, error)| error)?;

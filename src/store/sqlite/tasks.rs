@@ -1,4 +1,4 @@
-//! Tasks: what is known of each besides its folder.
+//! Task records in SQLite.
 
 use std::collections::HashMap;
 
@@ -78,20 +78,21 @@ impl Sqlite {
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         let done = work(self).and_then(|()| Ok(self.connection.execute_batch("COMMIT")?));
         if done.is_err() && !self.connection.is_autocommit() {
-            // The first error is the one to tell; without a roll-back nothing could be written any more.
+            // The first error is reported; without a rollback nothing could be written any more.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
         done
     }
 
-    /// Those of them for which this holds of `_task` under the name `t`.
+    /// The tasks that meet a condition on `_task` under the name `t`.
     pub(super) fn tasks_where(&self, condition: &str, values: &[&dyn ToSql]) -> Result<Vec<TaskRow>, StoreError> {
-        // Both queries of one moment: a run that ends in between must not be running and ended.
+        // Both queries read one snapshot: a run that ends in between must not be running and ended.
         let moment = self.connection.unchecked_transaction()?;
         let running = self.running()?;
         let sql = format!(
-            "SELECT t.name, t.title, t.paused, t.removed_at IS NOT NULL, t.next_due, t.last_slot, t.problem, t.published_rows,
-                 t.previous_rows, t.last_ok, t.fails, {} FROM _task t LEFT JOIN _runs r ON r.id = t.last_run WHERE {condition} ORDER BY t.name",
+            "SELECT t.name, t.title, t.paused, t.removed_at IS NOT NULL, t.next_due, t.last_slot, t.problem,
+                 t.published_rows, t.previous_rows, t.last_ok, t.fails, {}
+             FROM _task t LEFT JOIN _runs r ON r.id = t.last_run WHERE {condition} ORDER BY t.name",
             runs::COLUMNS
         );
         let mut statement = moment.prepare_cached(&sql)?;
@@ -120,7 +121,7 @@ impl Sqlite {
     }
 
     fn set(&mut self, name: &TaskName, column: &'static str, value: &dyn ToSql) -> Result<(), StoreError> {
-        // A value that is there already costs no write, and so no wait for the disk.
+        // An unchanged value costs no write, and so no wait for the disk.
         let sql = format!("UPDATE _task SET {column} = ?2 WHERE name = ?1 AND {column} IS NOT ?2");
         self.connection.prepare_cached(&sql)?.execute(params![name.as_str(), value])?;
         Ok(())

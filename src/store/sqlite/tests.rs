@@ -1,4 +1,4 @@
-//! What can only be seen from inside: the connection's settings, and a disk that is full.
+//! Tests from inside the store: the settings of a connection, and a full disk.
 
 mod changes;
 mod keys;
@@ -67,7 +67,7 @@ fn a_full_disk_costs_the_run_and_not_the_data() {
     // A limit on pages stands for the disk: SQLite answers to both with the same error.
     store.connection.pragma_update(None, "max_page_count", 1).expect("cut to the present size");
     let error = stage(&mut store, run, 25_000).expect_err("full");
-    assert_eq!(error.to_string(), "the disk is full; the rows published before are as they were");
+    assert_eq!(error.to_string(), "the disk is full; the published rows are unchanged");
     assert_eq!(store.published(&task(), 10, 0).expect("rows").map(|rows| rows.total), Some(3));
     // Space returns, and so does the task.
     store.connection.pragma_update(None, "max_page_count", 1_000_000).expect("room");
@@ -126,7 +126,9 @@ fn what_a_look_at_the_folders_found_is_noted_whole_or_not_at_all() {
     let problems: Vec<Option<String>> = store.tasks().expect("tasks").into_iter().map(|row| row.problem).collect();
     assert_eq!(problems, [None, Some("line 3".to_owned())]);
 
-    store.connection.execute_batch("CREATE TEMP TRIGGER full BEFORE INSERT ON main._task WHEN new.name = 'd' BEGIN SELECT RAISE(ABORT, 'full'); END").expect("a disk that is full");
+    let full = "CREATE TEMP TRIGGER full BEFORE INSERT ON main._task WHEN new.name = 'd'
+                BEGIN SELECT RAISE(ABORT, 'full'); END";
+    store.connection.execute_batch(full).expect("a disk that is full");
     assert!(store.record_folder_states(&[good("c"), good("d")], now()).is_err());
     assert_eq!(store.tasks().expect("tasks").len(), 2, "none of the two");
     store

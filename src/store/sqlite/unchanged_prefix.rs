@@ -1,5 +1,6 @@
-//! A run that finds what is published writes nothing. As long as its rows are the published ones in their order, they are only
-//! compared; at the first that is not, those before it are copied within the database, and all that follow are written.
+//! A run that finds the published rows writes nothing. As long as its rows equal the published ones in their order,
+//! they are only compared; at the first difference the rows before it are copied within the database, and all that
+//! follow are written.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, TransactionBehavior, params};
@@ -14,7 +15,7 @@ use crate::store::unchanged_prefix;
 use crate::store::unchanged_prefix::UnchangedPrefix;
 
 impl StagedRows {
-    /// Whether what waits is what comes next in the published rows; then it need not wait any longer.
+    /// Whether the buffered rows equal the next published ones; then they leave the buffer.
     pub fn extend_unchanged_prefix(&mut self, connection: &Connection, task: &TaskName) -> Result<bool, StoreError> {
         if !self.is_all_in_memory() {
             return Ok(false);
@@ -31,7 +32,7 @@ impl StagedRows {
         Ok(true)
     }
 
-    /// When the rows that wait were first seen, if they are the published ones from some row on.
+    /// When the buffered rows were first seen, if they equal the published ones from some row on.
     fn first_seen_if_unchanged(
         &self,
         connection: &Connection,
@@ -74,13 +75,13 @@ impl StagedRows {
         Ok(true)
     }
 
-    /// Whether there are rows that stand nowhere but in the published table.
+    /// Whether some rows exist only in the published table.
     pub fn references_generation(&self, generation: i64) -> bool {
         self.unchanged_prefix.is_some_and(|same| same.generation == generation && same.copied < same.rows)
     }
 
-    /// Copies the rows that are as published into a table of the run's own, in transactions of their own. Cut short by an
-    /// error, it goes on where it was.
+    /// Copies the unchanged rows into a table of the run's own, in transactions of their own. After an error it
+    /// continues where it stopped.
     pub fn copy_unchanged_prefix(
         &mut self,
         connection: &mut Connection,
@@ -116,7 +117,7 @@ impl StagedRows {
 }
 
 impl Sqlite {
-    /// Before the published rows of a task give way: what other runs of it only compared with them is copied.
+    /// Before the published rows of a task are replaced: copies those that other runs of it have only compared with.
     pub(super) fn copy_rows_referenced_by_running_runs(
         &mut self,
         generation: i64,
@@ -129,7 +130,7 @@ impl Sqlite {
     }
 }
 
-/// A table turns the digits of a number into a number.
+/// Whether a cell equals a text; a table turns the digits of a number into a number.
 fn is_unchanged_cell(cell: ValueRef<'_>, text: Option<&str>) -> bool {
     match (cell, text) {
         (ValueRef::Null, None) => true,

@@ -1,5 +1,5 @@
-//! Whether what is published is what was published. SQLite notices damage to its own structure, but a flipped bit in a
-//! text looks like another text; the digest of each generation knows better.
+//! Verifies the published rows. SQLite detects damage to its own structure, but a flipped bit in a text looks like
+//! another text; the digest of each generation detects that.
 
 use rusqlite::Connection;
 
@@ -9,17 +9,18 @@ use super::names::{ColumnName, quoted, view_columns, view_texts};
 use super::run_end::Generation;
 use super::{Sqlite, StoreError, timestamp};
 
-/// The tables that say what is published; small, so that their indexes are compared with them entry by entry.
+/// The tables that say what is published; small enough to compare their indexes with them entry by entry.
 const PUBLICATION_TABLES: &[&str] = &["_task", "_generation"];
 
 impl Sqlite {
-    /// Reads every task's view as a reader would and compares it with what was written down when it was published.
+    /// Reads every task's view as a reader would, and compares it with the digest that was recorded when it was
+    /// published.
     pub(super) fn verify_published(&self) -> Result<(), StoreError> {
         for table in PUBLICATION_TABLES {
             self.check(&format!("PRAGMA integrity_check({table})"))?;
             let loose = self.connection.prepare(&format!("PRAGMA foreign_key_check({table})"))?.exists([])?;
             if loose {
-                return Err(StoreError::Damaged(format!("{table} names what is not there")));
+                return Err(StoreError::Damaged(format!("{table} refers to a missing row")));
             }
         }
         let mut statement = self.connection.prepare("SELECT name, published FROM _task")?;
@@ -44,7 +45,7 @@ fn verify(connection: &Connection, task: &str, published: Option<i64>) -> Result
     }
 }
 
-/// How many rows a task's view shows, and what they come to.
+/// Row count and digest of a task's view.
 fn view_digest(connection: &Connection, task: &str, generation: &Generation) -> Result<(i64, Digest), StoreError> {
     let columns: Vec<&ColumnName> = generation.columns.iter().filter(|column| column.is_text()).collect();
     let separator = if columns.is_empty() { "" } else { ", " };
@@ -58,7 +59,7 @@ fn view_digest(connection: &Connection, task: &str, generation: &Generation) -> 
     let (mut count, mut digest) = (0, Digest::default());
     while let Some(row) = rows.next()? {
         let text = |index| row.get_ref(index).map(|cell| cell.as_str_or_null());
-        let strange = |what: &str| StoreError::Damaged(format!("{what} of {task} makes no sense"));
+        let strange = |what: &str| StoreError::Damaged(format!("{what} of {task} is invalid"));
         let Ok(Some(first_seen)) = text(0)? else { return Err(strange("_first_seen")) };
         timestamp::parse(first_seen).map_err(|_| strange("_first_seen"))?;
         let mut cells = Vec::with_capacity(columns.len());

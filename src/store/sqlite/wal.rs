@@ -1,5 +1,5 @@
-//! The write-ahead log is kept short. SQLite begins it anew only when no reader looks at it, and under readers who come and
-//! go all the time that moment may never come by itself: 500,000 rows published beside four reading threads left 272 MB.
+//! Keeps the write-ahead log short. SQLite restarts it only when no reader uses it, and with readers coming and going
+//! that moment may never come by itself: 500,000 rows published beside four reading threads left 272 MB.
 
 use std::fs;
 use std::time::Duration;
@@ -9,20 +9,20 @@ use rusqlite::Connection;
 use super::open::{BUSY_TIMEOUT, DatabaseFile, with_suffix};
 use super::{Sqlite, StoreError};
 
-/// Beyond this the log is begun anew; a file that was longer is cut to it.
+/// A longer log is restarted, and its file is cut to this size.
 pub(super) const MAX_WAL_BYTES: u64 = 16 << 20;
 
-/// Readers who look for longer than this are let alone until the next time.
+/// Readers that take longer than this are left alone until the next time.
 const MAX_READER_WAIT: Duration = Duration::from_millis(200);
 
 impl Sqlite {
-    /// Waits for the readers of now to be done with the log, if it is long. New ones read beside it meanwhile.
+    /// If the log is long, waits for its present readers. New ones read the database meanwhile.
     pub(super) fn truncate_wal(&self) -> Result<(), StoreError> {
         truncate(&self.connection, self.file.as_ref())
     }
 }
 
-/// The same while a part of the store is in use.
+/// As `truncate_wal`, while a part of the store is borrowed.
 pub(super) fn truncate(connection: &Connection, home: Option<&DatabaseFile>) -> Result<(), StoreError> {
     let Some(home) = home else { return Ok(()) };
     let log = fs::metadata(with_suffix(&home.path, "-wal")).map_or(0, |meta| meta.len());

@@ -1,4 +1,4 @@
-//! Tasks that are being added: few, and not for ever.
+//! Tasks that are being added: their trial run and its result, limited in number and age.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,33 +20,34 @@ use super::super::token;
 use crate::web::error::WebError;
 use crate::web::labelling_session::LabellingSession;
 
-/// At the same time; the oldest gives way.
+/// Tasks that may be added at the same time; one more discards the oldest.
 const MAX_PENDING: usize = 8;
-/// Whoever has not chosen by then begins anew.
+/// After this time without a choice the draft is discarded.
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 /// Lines of the trace that are shown while the page is fetched.
 const MAX_LINES: usize = 20;
+pub const ALREADY_CREATED: &str = "This task has been created already.";
 
 #[derive(Clone, Default)]
 pub struct PendingTasks(Arc<Mutex<BTreeMap<String, Arc<PendingTask>>>>);
 
-/// How far it is.
+/// The stage that adding a task has reached.
 #[derive(Clone)]
 pub enum AddStage {
-    /// What its first run has done so far.
+    /// The trial run goes on; its trace so far.
     Fetching(Vec<String>),
-    /// There is something to choose from, on the first page at least.
+    /// There are lists to choose from, on the first page at least.
     Ready(Option<Shortfall>),
-    /// There is not, and why.
+    /// There are none, and why.
     Refused(String),
 }
 
-/// The list goes on, and cannot be read there.
+/// The list continues on a second page that cannot be read.
 #[derive(Clone)]
 pub enum Shortfall {
-    /// Why.
+    /// Why it cannot be read.
     Unread(String),
-    /// Runs leave it out.
+    /// The person chose to read page 1 only.
     LeftOut,
 }
 
@@ -55,14 +56,14 @@ pub struct PendingTask {
     config: Config,
     began: Instant,
     stage: Mutex<AddStage>,
-    /// Gone once the task is made. Its files go with it.
+    /// None once the task is created. Dropping the draft removes its files.
     draft: Mutex<Option<TaskDraft>>,
-    /// Ends its run when nobody waits for it any more.
+    /// Stops the trial run when the draft is discarded.
     stop: watch::Sender<bool>,
 }
 
 impl PendingTasks {
-    /// Starts the first run; what it sees can be asked for under this name.
+    /// Starts the trial run and returns the id of the pending task.
     pub async fn begin(&self, runner: &Runner, draft: TaskDraft) -> Result<String, WebError> {
         let (config, name) = (draft.config.clone(), draft.name.clone());
         let keeper = blocking({
@@ -93,7 +94,7 @@ impl PendingTasks {
 
     pub fn get(&self, id: &str) -> Result<Arc<PendingTask>, WebError> {
         let found = self.lock().get(id).cloned();
-        found.ok_or_else(|| WebError::Refused("this address was given too long ago; add it again".to_owned()))
+        found.ok_or_else(|| WebError::Refused("These pages are no longer kept. Add the address again.".to_owned()))
     }
 
     pub fn forget(&self, id: &str) {
@@ -121,7 +122,7 @@ impl PendingTasks {
     }
 }
 
-/// A store of its own, which goes with the draft.
+/// Opens a store for the trial run, in the draft's own folder.
 fn open_store(config: &Config, name: &TaskName) -> Result<StoreHandle, WebError> {
     let failed = |error: std::io::Error| WebError::Refused(format!("{}: {error}", config.state.display()));
     std::fs::create_dir_all(&config.state).map_err(failed)?;
@@ -139,28 +140,28 @@ impl PendingTask {
         self.stage.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The page that was fetched, and what is known of it.
+    /// A labelling session for the page that the trial run fetched.
     pub async fn labelling_session(&self) -> Result<LabellingSession, WebError> {
         let folder = match self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(TaskDraft::folder) {
             Some(Ok(folder)) => folder,
             Some(Err(problem)) => return Err(WebError::Refused(problem.to_string())),
-            None => return Err(WebError::Refused("this task was made already".to_owned())),
+            None => return Err(WebError::Refused(ALREADY_CREATED.to_owned())),
         };
         let store = self.config.store.clone();
         let laying = blocking(move || LabellingSession::open(&Store::open_reader(&store)?, folder));
         laying.await.map_err(|_| WebError::Internal)?
     }
 
-    /// The draft, once.
+    /// Hands out the draft, once.
     pub fn take_draft(&self) -> Option<TaskDraft> {
         self.draft.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Runs of the task leave out the pages after the first.
+    /// Limits the task to its first page.
     pub fn read_first_page_only(&self) -> Result<(), WebError> {
         match self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             Some(draft) => draft.read_first_page_only()?,
-            None => return Err(WebError::Refused("this task was made already".to_owned())),
+            None => return Err(WebError::Refused(ALREADY_CREATED.to_owned())),
         }
         self.set_stage(AddStage::Ready(Some(Shortfall::LeftOut)));
         Ok(())
@@ -169,7 +170,7 @@ impl PendingTask {
     async fn run(self: Arc<PendingTask>, runner: Runner, stop: watch::Receiver<bool>) {
         let folder = self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(TaskDraft::trial);
         let Some(Ok(folder)) = folder else {
-            return self.set_stage(AddStage::Refused("its folder is gone".to_owned()));
+            return self.set_stage(AddStage::Refused("The draft's folder is gone. Add the address again.".to_owned()));
         };
         let (listener, mut lines) = mpsc::unbounded_channel::<TraceLine>();
         let heard = Arc::clone(&self);
@@ -195,7 +196,7 @@ impl PendingTask {
         let verdict = match ended {
             Ok(RunResult::Run(end)) => end.verdict,
             Ok(RunResult::SlotTaken | RunResult::NotOurs) => {
-                return AddStage::Refused("the run could not begin; try again".to_owned());
+                return AddStage::Refused("The trial run could not start. Try again.".to_owned());
             }
             Err(error) => return AddStage::Refused(error.to_string()),
         };
@@ -209,7 +210,7 @@ impl PendingTask {
 
     fn set_stage(&self, stage: AddStage) {
         if matches!(stage, AddStage::Refused(_)) {
-            // Nothing is left behind of what was not made.
+            // Dropping the draft removes its files.
             drop(self.take_draft());
         }
         *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
@@ -224,15 +225,13 @@ impl PendingTask {
     }
 }
 
-/// What to do in the form about it.
+/// What to change in the form after this error.
 fn hint(error: &AddError) -> &'static str {
     match error {
-        AddError::Private(_) => ": tick “private network” in the form",
-        AddError::NothingSeen { outcome: Outcome::Failed(Failure::RobotsTxt), .. } => {
-            ": tick “Ignore its robots.txt” in the form"
-        }
+        AddError::Private(_) => ": tick “Allow addresses on this machine or a private network”",
+        AddError::NothingSeen { outcome: Outcome::Failed(Failure::RobotsTxt), .. } => ": tick “Ignore its robots.txt”",
         AddError::NothingSeen { outcome: Outcome::Empty(_) | Outcome::Failed(Failure::Blocked), .. } => {
-            ": tick “A real browser” in the form"
+            ": tick “Fetch with a real browser”"
         }
         _ => "",
     }

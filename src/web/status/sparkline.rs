@@ -1,4 +1,4 @@
-//! Two small curves of a task's last runs, as pictures in the page.
+//! Sparklines of a task's last runs (rows, similarity), as inline SVG.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use crate::model::PastRun;
 const WIDTH: f64 = 60.0;
 const HEIGHT: f64 = 16.0;
 
-/// How many rows the runs had that were published.
+/// Rows of the published runs.
 pub fn rows(past: &[PastRun]) -> Markup {
     let values: Vec<Option<f64>> =
         past.iter().rev().map(|run| run.verdict.outcome.is_published().then_some(run.verdict.rows as f64)).collect();
@@ -15,7 +15,7 @@ pub fn rows(past: &[PastRun]) -> Markup {
     curve(&values, least, most, "rows")
 }
 
-/// How like the template the pages were, from 0 to 1.
+/// Similarity of the pages to the template, from 0 to 1.
 pub fn similarity(past: &[PastRun]) -> Markup {
     let values: Vec<Option<f64>> = past.iter().rev().map(|run| run.verdict.similarity).collect();
     curve(&values, 0.0, 1.0, "similarity")
@@ -24,7 +24,7 @@ pub fn similarity(past: &[PastRun]) -> Markup {
 fn range(values: &[Option<f64>]) -> (f64, f64) {
     let known = || values.iter().flatten().copied();
     let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
-    // A level line runs in the middle.
+    // If all values are equal, the line runs in the middle.
     if most > least { (least, most) } else { (least - 1.0, most + 1.0) }
 }
 
@@ -54,7 +54,8 @@ fn curve(values: &[Option<f64>], least: f64, most: f64, what: &str) -> Markup {
         plain(known[known.len() - 1])
     );
     html! {
-        svg.spark role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } width=(WIDTH) height=(HEIGHT) preserveAspectRatio="none" {
+        svg.spark role="img" aria-label=(label) viewBox={ "0 0 " (WIDTH) " " (HEIGHT) }
+            width=(WIDTH) height=(HEIGHT) preserveAspectRatio="none" {
             path d=(path) {}
         }
     }

@@ -1,13 +1,14 @@
-//! Why a run ended as it did: every number beside what it was measured against, as `pieme explain` has it.
+//! The measurements behind a run's outcome, each beside its limit, as `pieme explain` prints them.
 
 use maud::{Markup, html};
 
 use crate::judge::VerdictExplanation;
 use crate::model::ColumnType;
+use crate::web::components;
 
 pub fn show(account: &VerdictExplanation) -> Markup {
     html! {
-        h2 { "Numbers" }
+        h2 { "Measurements" }
         (similarity(account))
         (rows(account))
         (columns(account))
@@ -21,11 +22,19 @@ fn similarity(account: &VerdictExplanation) -> Markup {
         h3 { "Similarity" }
         @match similarity.value {
             None => p { "No page was compared with the template." },
-            Some(value) => p { (two_decimals(value)) ", and " (two_decimals(similarity.wanted)) " is wanted: the least of its parts." },
+            Some(value) => p {
+                (two_decimals(value)) "; at least " (two_decimals(similarity.wanted)) " is required. "
+                "The similarity is the lowest of its parts."
+            },
         }
         @if !similarity.parts.is_empty() {
             table {
-                thead { tr { @for name in ["Part", "Now", "Line", ""] { th.number[["Now", "Line"].contains(&name)] scope="col" { @if name.is_empty() { span.sr { "What it says" } } @else { (name) } } } } }
+                thead { tr {
+                    th scope="col" { "Part" }
+                    th.number scope="col" { "Value" }
+                    th.number scope="col" { "Limit" }
+                    th scope="col" { span.sr { "Meaning" } }
+                } }
                 tbody { @for part in &similarity.parts { tr.off[part.is_off] {
                     th scope="row" { (part.name) }
                     td.number { (part.value.map_or("–".to_owned(), two_decimals)) }
@@ -43,11 +52,12 @@ fn rows(account: &VerdictExplanation) -> Markup {
     html! {
         h3 { "Rows" }
         p {
-            (rows.rows) "; "
+            (components::counted(rows.rows, "row")) ". "
             @match rows.usual {
-                None => { "there is no good run to compare with, " (rows.min_rows) " are wanted." },
+                None => { "There is no good run to compare with; at least " (rows.min_rows) " required." },
                 Some(usual) => {
-                    "good runs before had " (good.join(" ")) ", newest first; " (usual) " is usual, " (rows.fewest) " are enough."
+                    "Earlier good runs had " (good.join(", ")) ", newest first. "
+                    "Usual: " (usual) "; at least " (rows.fewest) " required."
                 },
             }
         }
@@ -60,7 +70,11 @@ fn columns(account: &VerdictExplanation) -> Markup {
         @if !account.columns.is_empty() {
             h3 { "Columns" }
             div.sheet role="region" aria-label="Columns" tabindex="0" { table {
-                thead { tr { @for name in ["Column", "Type", "Filled", "Before", "Line", "Kind", "Before", "Off"] { th scope="col" { (name) } } } }
+                thead { tr {
+                    @for name in ["Column", "Type", "Filled", "Before", "Limit", "Kind", "Before", "Off"] {
+                        th scope="col" { (name) }
+                    }
+                } }
                 tbody { @for column in &account.columns { tr.off[column.off.is_some()] {
                     th scope="row" { (column.name) }
                     td { (column.type_.map_or("text", ColumnType::word)) }
@@ -82,7 +96,7 @@ fn signals(account: &VerdictExplanation) -> Markup {
         .iter()
         .filter(|sign| sign.now)
         .map(|sign| {
-            let told = if sign.is_news { "which no good page did" } else { "as good pages did, so it tells nothing" };
+            let told = if sign.is_news { "unlike every good page" } else { "as on good pages, so it is ignored" };
             format!("{}, {told}", sign.sign)
         })
         .collect();

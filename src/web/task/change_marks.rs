@@ -1,4 +1,4 @@
-//! What the last change has done to the rows of a page. Only the keys of that page are looked up, however many rows there are.
+//! Marks the rows of a page that the last change added or changed. Only the keys of that page are looked up.
 
 use std::collections::HashMap;
 
@@ -10,22 +10,22 @@ use crate::store::{CellChange, ChangeKind, ChangeSet, RecordChange, RecordKey, R
 use super::address;
 use crate::web::components;
 
-/// Of a text that was; the cell's title has more of it.
+/// Longer previous values are truncated; the cell's title has more of them.
 const MOST_CHARS: usize = 60;
-/// No shorter text is cut by history.
+/// The history truncates texts above this length.
 const HISTORY_MAX_CHARS: usize = 4_000;
 
-/// Nothing is marked by default, and no row is led to its history.
+/// By default no row is marked, and none links to its history.
 #[derive(Default)]
 pub struct ChangeMarks {
     task: Option<TaskName>,
     change: Option<ChangeSet>,
-    /// Several where rows share a key.
+    /// Several per key if rows share it.
     records: HashMap<RecordKey, Vec<RecordChange>>,
 }
 
 impl ChangeMarks {
-    /// Of published rows: every publication that changes them is a change, so the newest one is theirs.
+    /// For published rows: each publication that differs makes a change, so the newest change produced these rows.
     pub fn read(store: &Store, task: &TaskName, rows: &Rows) -> Result<ChangeMarks, StoreError> {
         let change = store.changes(task, None, 1)?.pop();
         let listed = change.as_ref().filter(|it| it.counts.is_some() && it.unlisted.is_none());
@@ -37,8 +37,8 @@ impl ChangeMarks {
         Ok(ChangeMarks { task: Some(task.clone()), change, records: by_key })
     }
 
-    /// What happened to a row, by its key and its texts under their columns. Each changed cell must say now what it
-    /// came to: rows may share a key, and may have been published since they were read.
+    /// The change to a row, by its key and its texts. Each changed cell must have its new value now: rows may share a
+    /// key, or may have been published again since they were read.
     pub fn of(&self, key: RecordKey, columns: &[String], texts: &[Option<String>]) -> Option<&RecordChange> {
         let says = |cell: &CellChange| {
             let place = columns.iter().position(|column| *column == cell.column);
@@ -48,18 +48,18 @@ impl ChangeMarks {
         records.iter().find(|it| it.what != ChangeKind::Removed && it.cells.iter().all(says))
     }
 
-    /// What stands in front of a row.
+    /// The first cell of a row: its number, a link to its history, and “new” for an added row.
     pub fn number(&self, key: RecordKey, number: u64, is_new: bool) -> Markup {
         html! {
             @match &self.task {
-                Some(task) => a.plain href=(address(task, &format!("/record/{key}"))) title="What happened to it" { (number) },
+                Some(task) => a.plain href=(address(task, &format!("/record/{key}"))) title="History" { (number) },
                 None => (number),
             }
             @if is_new { " " span.new { "new" } }
         }
     }
 
-    /// What is marked, in a line.
+    /// One line above the table that says what is marked.
     pub fn line(&self) -> Markup {
         let Some((task, change)) = self.task.as_ref().zip(self.change.as_ref()) else { return html! {} };
         let (at, all) =
@@ -67,10 +67,12 @@ impl ChangeMarks {
         html! {
             p #marked {
                 @match (change.counts, change.unlisted) {
-                    (None, _) => { "What changed " (at) " is still being compared. " (all) },
-                    (Some(_), Some(why)) => { "What changed " (at) " is not marked: " (why.sentence()) ". " (all) },
+                    (None, _) => { "The last change, " (at) ", is still being compared. " (all) },
+                    (Some(_), Some(why)) => {
+                        "The last change, " (at) ", is not marked: " (why.sentence()) ". " (all)
+                    },
                     (Some(counts), None) => {
-                        span.changed { "Marked" } " is the last change, " (at) ": " (counts) ". " (all)
+                        "The last change, " (at) ", is " span.changed { "marked" } ": " (counts) ". " (all)
                     },
                 }
             }
@@ -78,7 +80,7 @@ impl ChangeMarks {
     }
 }
 
-/// What a cell said before, where a change to its row has changed it.
+/// The previous value of a cell, if the change to its row changed it.
 pub fn before<'c>(change: Option<&'c RecordChange>, column: &str) -> Option<&'c str> {
     let record = change.filter(|it| it.what == ChangeKind::Changed)?;
     let cell = record.cells.iter().find(|it| it.column == column)?;
@@ -89,14 +91,16 @@ fn is_same(text: Option<&str>, came_to: Option<&str>) -> bool {
     text == came_to || text.zip(came_to).is_some_and(|(text, cut)| is_truncation_of(cut, text))
 }
 
-/// History cuts texts that are very long.
+/// The history truncates very long texts.
 fn is_truncation_of(cut: &str, text: &str) -> bool {
     cut.len() > HISTORY_MAX_CHARS && cut.strip_suffix('…').is_some_and(|start| text.starts_with(start))
 }
 
-/// Under what a cell says now: what it said before.
+/// The previous value, shown below the current one.
 pub fn previous_value(text: &str) -> Markup {
-    html! { small.was { span.sr { " (changed, before: " } del { (text_or_nothing(text, MOST_CHARS)) } span.sr { ")" } } }
+    html! {
+        small.was { span.sr { " (changed, before: " } del { (text_or_nothing(text, MOST_CHARS)) } span.sr { ")" } }
+    }
 }
 
 pub fn text_or_nothing(text: &str, most: usize) -> String {

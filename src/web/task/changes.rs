@@ -1,4 +1,4 @@
-//! What each publication has added, changed and removed, and the life of one record.
+//! The changes of each publication (records added, changed, removed), and the history of one record.
 
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
@@ -19,10 +19,10 @@ use crate::web::auth::SessionUser;
 use crate::web::components;
 use crate::web::error::WebError;
 
-/// Changes that can be chosen, and records that are shown of one.
+/// Changes offered, and records shown per change.
 const CHANGES: u32 = 30;
 const RECORDS: u32 = 100;
-/// Longer texts are cut.
+/// Longer texts are truncated.
 const MOST_CHARS: usize = 200;
 
 pub fn routes() -> Vec<Route> {
@@ -32,7 +32,7 @@ pub fn routes() -> Vec<Route> {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ChangesQuery {
-    /// The change whose records are shown; absent: the last one.
+    /// The change to show; absent: the last one.
     id: Option<i64>,
 }
 
@@ -54,7 +54,9 @@ async fn show(
     let body = html! {
         div #changes data-live {
             @match &chosen {
-                None => p.empty { "Nothing has changed since the first rows were published, or it is not kept any longer (data.history)." },
+                None => p.empty {
+                    "No changes since the first publication, or they are no longer kept (data.history in task.toml)."
+                },
                 Some(chosen) => { (list(&line.task, &changes, chosen.id)) (change_view(&line.task, chosen, &records)) },
             }
         }
@@ -65,7 +67,8 @@ async fn show(
 fn list(task: &TaskName, changes: &[ChangeSet], chosen: i64) -> Markup {
     html! {
         p.counts { @for change in changes {
-            a href=(address(task, &format!("/changes?id={}", change.id))) aria-current=[(change.id == chosen).then_some("true")] {
+            a href=(address(task, &format!("/changes?id={}", change.id)))
+                aria-current=[(change.id == chosen).then_some("true")] {
                 (components::time(Some(change.at), ""))
             }
         } }
@@ -75,21 +78,28 @@ fn list(task: &TaskName, changes: &[ChangeSet], chosen: i64) -> Markup {
 fn change_view(task: &TaskName, change: &ChangeSet, records: &[RecordChange]) -> Markup {
     html! {
         p {
-            (components::number(change.rows_before)) " rows before, " (components::number(change.rows_after)) " after"
-            @match change.counts { Some(counts) => { ": " (counts) "." }, None => "; they are still being compared." }
+            (components::counted(change.rows_before, "row")) " before, "
+            (components::number(change.rows_after)) " after"
+            @match change.counts { Some(counts) => { ": " (counts) "." }, None => "; the comparison is not finished." }
             @if let Some(unlisted) = change.unlisted { " " (unlisted.sentence()) "." }
         }
         @if !records.is_empty() {
             table.cards {
-                caption.sr { "Records that have changed" }
-                thead { tr { @for name in ["Record", "What", "Cells"] { th scope="col" { (name) } } } }
+                caption.sr { "Changed records" }
+                thead { tr { @for name in ["Record", "Change", "Cells"] { th scope="col" { (name) } } } }
                 tbody { @for record in records { tr {
-                    th scope="row" { a href=(address(task, &format!("/record/{}", record.key))) { (components::truncated(named(&record.name), MOST_CHARS)) } }
-                    td data-label="What" { (record.what.word()) }
+                    th scope="row" {
+                        a href=(address(task, &format!("/record/{}", record.key))) {
+                            (components::truncated(named(&record.name), MOST_CHARS))
+                        }
+                    }
+                    td data-label="Change" { (record.what.word()) }
                     td.wide { (cells(record)) }
                 } } }
             }
-            @if records.len() as u32 == RECORDS { p.faint { "These are the first " (RECORDS) "; " code { "pieme diff " (task) } " shows all." } }
+            @if records.len() as u32 == RECORDS {
+                p.faint { "The first " (RECORDS) " are shown; " code { "pieme diff " (task) } " shows all." }
+            }
         }
     }
 }
@@ -98,7 +108,7 @@ fn named(name: &str) -> &str {
     if name.trim().is_empty() { "(no name)" } else { name }
 }
 
-/// Of a changed record what was and what is; of others what they have.
+/// Old and new values of a changed record; the values of an added or removed one.
 fn cells(record: &RecordChange) -> Markup {
     let text =
         |cell: &CellValue| cell.text.as_deref().map(|text| components::truncated(text, MOST_CHARS)).unwrap_or_default();
@@ -125,14 +135,19 @@ async fn record(
     let life = web.store.read(move |store| store.record_history(&task, key)).await?.ok_or(WebError::NoPage)?;
     let body = html! {
         h2 { (components::truncated(named(&life.name), MOST_CHARS)) }
-        p { "First seen " (components::time(life.first_seen, "before the history begins")) @if life.now.is_none() { "; it is not published any more" } "." }
+        p {
+            "First seen " (components::time(life.first_seen, "before the history begins"))
+            @if life.now.is_none() { "; no longer published" } "."
+        }
         div.charts { @for column in columns(&life) { (curve(&life, &column)) } }
         @if let Some(now) = &life.now {
             h3 { "Now" }
-            dl.facts { @for (name, cell) in now { @if let Some(text) = &cell.text { dt { (name) } dd { (components::text(text, MOST_CHARS)) } } } }
+            dl.facts { @for (name, cell) in now {
+                @if let Some(text) = &cell.text { dt { (name) } dd { (components::text(text, MOST_CHARS)) } }
+            } }
         }
-        h3 { "What happened" }
-        @if life.events.is_empty() { p.empty { "Nothing has changed in it." } }
+        h3 { "History" }
+        @if life.events.is_empty() { p.empty { "No changes." } }
         @for event in life.events.iter().rev() {
             p { (components::time(Some(event.at), "")) ": " (event.record.what.word()) }
             (cells(&event.record))
@@ -141,7 +156,7 @@ async fn record(
     Ok(page(&visitor, &line, TaskTab::Changes, body))
 }
 
-/// Its columns of numbers that have changed.
+/// The numeric columns of the record that have changed.
 fn columns(life: &RecordHistory) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for cell in life.events.iter().flat_map(|event| &event.record.cells) {
@@ -152,7 +167,7 @@ fn columns(life: &RecordHistory) -> Vec<String> {
     names
 }
 
-/// A value holds until the next one, and the last one until now.
+/// A step chart: each value holds until the next one, the last one until now.
 fn curve(life: &RecordHistory, column: &str) -> Markup {
     let mut points = Vec::new();
     let mut last: Option<f64> = None;

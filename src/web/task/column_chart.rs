@@ -1,4 +1,4 @@
-//! A column of numbers over the runs: a curve of the median with the middle half of the values around it.
+//! Chart of a numeric column over the runs: the median, with a band from the lower to the upper quartile.
 
 use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
@@ -11,24 +11,24 @@ use super::super::chart::{Chart, grouped_number};
 use super::address;
 use crate::web::components;
 
-/// Runs that are shown as a table.
+/// Runs shown in the table.
 const LISTED: usize = 25;
-/// Of a column's name.
+/// Longer column names are truncated.
 const MOST_CHARS: usize = 60;
 
-/// Where the curve of a column is.
+/// The address of a column's chart.
 pub fn link(task: &TaskName, column: &str) -> String {
     let name: String = byte_serialize(column.as_bytes()).collect();
     address(task, &format!("/runs?column={name}#numbers"))
 }
 
-/// Of the column that was asked for, or else of the first; nothing where the task has no numbers.
+/// Shows the requested column, or else the first; nothing if the task has no numeric columns.
 pub fn show(task: &TaskName, runs: &[PastRun], wanted: Option<&str>) -> Markup {
     let columns = column_series::columns(runs);
     let chosen = columns.iter().find(|it| Some(it.as_str()) == wanted).or(columns.first());
     let Some(chosen) = chosen else { return html! {} };
     let mut series = column_series::series(runs, chosen);
-    // Amounts of several currencies are no curve.
+    // Amounts in different currencies cannot be compared: only the latest currency is drawn.
     let currency = series.last().and_then(|last| last.figures.currency.clone());
     series.retain(|point| point.figures.currency == currency);
     html! {
@@ -43,8 +43,10 @@ pub fn show(task: &TaskName, runs: &[PastRun], wanted: Option<&str>) -> Markup {
 
 fn choices(task: &TaskName, columns: &[String], chosen: &str) -> Markup {
     html! {
-        nav.counts aria-label="Columns of numbers" { @for column in columns {
-            a href=(link(task, column)) aria-current=[(column == chosen).then_some("true")] { (components::truncated(column, MOST_CHARS)) }
+        nav.counts aria-label="Numeric columns" { @for column in columns {
+            a href=(link(task, column)) aria-current=[(column == chosen).then_some("true")] {
+                (components::truncated(column, MOST_CHARS))
+            }
         } }
     }
 }
@@ -59,8 +61,10 @@ fn curve(column: &str, currency: Option<&str>, series: &[SeriesPoint]) -> Markup
         div.charts { (Chart { what: &what, points, band, range: None, line: None }.draw()) }
         @if let Some(last) = series.last() {
             p.faint {
-                "The line is the median of the published rows, the band the middle half of them. In the last published run: least "
-                (grouped_number(last.figures.least)) ", median " (grouped_number(last.figures.median)) ", most " (grouped_number(last.figures.most)) "."
+                "The line is the median of the published rows; the band is the middle half of them. "
+                "Last published run: minimum " (grouped_number(last.figures.least))
+                ", median " (grouped_number(last.figures.median))
+                ", maximum " (grouped_number(last.figures.most)) "."
             }
         }
     }
@@ -71,13 +75,20 @@ fn table(series: &[SeriesPoint]) -> Markup {
         details.more {
             summary { "As a table" }
             table.cards {
-                caption.sr { "What the values were like, newest first" }
-                thead { tr { @for name in ["Run", "Least", "Lower quarter", "Median", "Upper quarter", "Most", "Values"] { th.number[name != "Run"] scope="col" { (name) } } } }
+                caption.sr { "Statistics of the values, newest run first" }
+                thead { tr {
+                    th scope="col" { "Run" }
+                    @for name in ["Minimum", "Lower quartile", "Median", "Upper quartile", "Maximum", "Values"] {
+                        th.number scope="col" { (name) }
+                    }
+                } }
                 tbody { @for SeriesPoint { at, figures, .. } in series.iter().rev().take(LISTED) { tr {
                     th scope="row" { (components::time(Some(*at), "")) }
-                    @for (name, value) in [("Least", figures.least), ("Lower", figures.lower), ("Median", figures.median), ("Upper", figures.upper), ("Most", figures.most)] {
-                        td.number data-label=(name) { (grouped_number(value)) }
-                    }
+                    td.number data-label="Minimum" { (grouped_number(figures.least)) }
+                    td.number data-label="Lower quartile" { (grouped_number(figures.lower)) }
+                    td.number data-label="Median" { (grouped_number(figures.median)) }
+                    td.number data-label="Upper quartile" { (grouped_number(figures.upper)) }
+                    td.number data-label="Maximum" { (grouped_number(figures.most)) }
                     td.number data-label="Values" { (components::number(figures.count)) }
                 } } }
             }

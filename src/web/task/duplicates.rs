@@ -1,4 +1,4 @@
-//! Records of the same thing but for spelling, within the task and across tasks. They are shown, never merged.
+//! Duplicates: records that differ only in spelling, within the task or across tasks. They are shown, never merged.
 
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
@@ -16,14 +16,14 @@ use crate::web::auth::SessionUser;
 use crate::web::components;
 use crate::web::error::WebError;
 
-/// All rows are gone through twice: a larger table, and several tables, only when somebody asks for it.
+/// A search reads all rows twice, so larger tables and several tables are searched only on request.
 const MAX_AUTOMATIC_ROWS: u64 = 5_000;
-/// 16 MB of hashes, and some 20 MB of records, for one look at a time.
+/// 16 MB of hashes and some 20 MB of records; one search runs at a time.
 const LIMITS: DuplicateLimits = DuplicateLimits { compared: 1_000_000, kept: 20_000 };
-/// Groups that are shown, and records of one.
+/// Groups shown, and records shown per group.
 const GROUPS: usize = 100;
 const RECORDS: usize = 20;
-/// Of a record's texts.
+/// Longer texts are truncated.
 const MOST_CHARS: usize = 200;
 
 pub fn routes() -> Vec<Route> {
@@ -33,11 +33,11 @@ pub fn routes() -> Vec<Route> {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct DuplicatesQuery {
-    /// The column that is compared; empty: those that identify a record.
+    /// The column to compare; empty: the key, or else all columns.
     by: String,
-    /// With the records of all other tasks too.
+    /// Also compare with the records of all other tasks.
     across: bool,
-    /// However many rows there are.
+    /// Search, however many rows there are.
     look: bool,
 }
 
@@ -59,11 +59,17 @@ async fn show(
         @match &columns {
             None => p.empty { "Nothing is published yet." },
             Some(columns) => {
-                p { "Records that are of the same thing but for spelling: case, accents, punctuation and the order of words do not matter, and initials may stand for names. They are shown here and never merged." }
+                p {
+                    "Records that differ only in spelling. Case, accents, punctuation and the order of words are "
+                    "ignored, and initials may stand for names. Duplicates are shown here and never merged."
+                }
                 (form(&line.task, columns, &wanted))
                 @match &groups {
                     Some(found) => (result(&line, found, wanted.across)),
-                    None => p.empty { "To look for them means to go through " (components::number(line.rows.unwrap_or(0))) " rows" @if wanted.across { ", and those of all other tasks" } "." },
+                    None => p.empty {
+                        "The search reads " (components::counted(line.rows.unwrap_or(0), "row"))
+                        @if wanted.across { " and those of all other tasks" } ". Press Search to start it."
+                    },
                 }
             },
         }
@@ -71,7 +77,7 @@ async fn show(
     Ok(page(&visitor, &line, TaskTab::Duplicates, body))
 }
 
-/// One after the other: each goes through all rows twice.
+/// Waits for its turn, since each search reads all rows twice.
 async fn find_duplicates(
     web: &SharedState,
     task: &TaskName,
@@ -86,7 +92,7 @@ async fn find_duplicates(
             tasks.extend(store.task_names()?.into_iter().filter(|it| *it != task));
         }
         let mut found = duplicates::find(config, store, &tasks, &by, LIMITS)?;
-        // Of groups among other tasks their own pages tell.
+        // Groups without a record of this task appear on the pages of the other tasks.
         found.groups.retain(|group| group.records.iter().any(|(_, record)| record.task == task));
         Ok(found)
     });
@@ -99,11 +105,18 @@ fn form(task: &TaskName, columns: &[String], wanted: &DuplicatesQuery) -> Markup
             input type="hidden" name="look" value="true";
             label for="by" { "Compare" }
             select #by name="by" {
-                option value="" { "its key, or else all its texts" }
-                @for column in columns { option value=(column) selected[*column == wanted.by] { (components::truncated(column, MOST_CHARS)) } }
+                option value="" { "the key, or else all columns" }
+                @for column in columns {
+                    option value=(column) selected[*column == wanted.by] {
+                        (components::truncated(column, MOST_CHARS))
+                    }
+                }
             }
-            label.check { input type="checkbox" name="across" value="true" checked[wanted.across]; " with the records of all other tasks" }
-            button.main { "Look" }
+            label.check {
+                input type="checkbox" name="across" value="true" checked[wanted.across];
+                " with the records of all other tasks"
+            }
+            button.main { "Search" }
         }
     }
 }
@@ -111,12 +124,17 @@ fn form(task: &TaskName, columns: &[String], wanted: &DuplicatesQuery) -> Markup
 fn result(line: &StatusLine, found: &DuplicateReport, across: bool) -> Markup {
     html! {
         p #groups-found {
-            (components::number(found.groups.len() as u64)) @if found.groups.len() == 1 { " group" } @else { " groups" }
-            " among " (components::number(found.compared)) " records."
-            @if !found.is_complete { " There are more records than are looked through here: " code { "pieme duplicates " (line.task) } " goes further." }
+            (components::counted(found.groups.len() as u64, "group"))
+            " among " (components::counted(found.compared, "record")) "."
+            @if !found.is_complete {
+                " There are more records than this page searches; "
+                code { "pieme duplicates " (line.task) } " searches more."
+            }
         }
         ol.hits { @for group in found.groups.iter().take(GROUPS) { (group_view(group, across)) } }
-        @if found.groups.len() > GROUPS { p.faint { "These are the first " (GROUPS) "; " code { "pieme duplicates " (line.task) } " shows all." } }
+        @if found.groups.len() > GROUPS {
+            p.faint { "The first " (GROUPS) " are shown; " code { "pieme duplicates " (line.task) } " shows all." }
+        }
     }
 }
 

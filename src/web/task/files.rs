@@ -1,4 +1,4 @@
-//! task.toml and robot.toml: what is wrong with them is said while they are typed, and nothing is saved that cannot run.
+//! Editor for task.toml and robot.toml. Mistakes are shown while you type, and a file that cannot run is not saved.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ use super::{TaskTab, address, page, task_line};
 use crate::web::auth::SessionUser;
 use crate::web::error::WebError;
 
-/// A script says it where everything is said.
+/// app.js moves this sentence to the message area.
 const SAVED: &str = "Saved. The change takes effect at once.";
 
 pub fn routes() -> Vec<Route> {
@@ -33,7 +33,7 @@ pub fn routes() -> Vec<Route> {
 
 #[derive(Deserialize)]
 struct FilesQuery {
-    /// It was saved just now.
+    /// The files were saved just now.
     #[serde(default)]
     saved: bool,
 }
@@ -59,7 +59,7 @@ async fn show(
     Ok(page(&visitor, &line, TaskTab::Files, body))
 }
 
-/// Both files as they were typed, and as they were when the page was made.
+/// Both files as edited, and as they were when the page was loaded.
 #[derive(Deserialize)]
 struct FilesForm {
     task: String,
@@ -80,7 +80,7 @@ impl FilesForm {
     }
 }
 
-/// A form ends its lines as Windows does. An empty robot.toml is none.
+/// Converts the CRLF line ends of a form. An empty robot.toml counts as absent.
 fn texts(task: &str, robot: &str) -> TaskTexts {
     let lines = |text: &str| text.replace("\r\n", "\n");
     TaskTexts { task: lines(task), robot: Some(lines(robot)).filter(|text| !text.trim().is_empty()) }
@@ -97,21 +97,21 @@ async fn save(
         let refused = |sentence: String| Err(WebError::Refused(sentence));
         let now = tasks::read_texts(&dir).map_err(|error| WebError::Refused(error.to_string()))?;
         if texts(&now.task, now.robot.as_deref().unwrap_or_default()) != typed.texts_before() {
-            return refused("the files were changed meanwhile, so nothing was saved; reload the page".to_owned());
+            return refused("Nothing was saved: the files were changed meanwhile. Reload the page.".to_owned());
         }
         if let Err(problem) = tasks::check_texts(&dir, &typed.texts(), &channels) {
-            return refused(format!("nothing was saved: {}", ProblemView::from(&problem)));
+            return refused(format!("Nothing was saved: {}", ProblemView::from(&problem)));
         }
         tasks::write_texts(&dir, &typed.texts())
-            .map_err(|error| WebError::Refused(format!("nothing was saved: {error}")))
+            .map_err(|error| WebError::Refused(format!("Nothing was saved: {error}")))
     });
     done.await??;
-    tracing::info!(task = %line.task, "its files were edited at the dashboard");
+    tracing::info!(task = %line.task, "dashboard: task files edited");
     web.daemon.hint_folders_changed().await;
     Ok(Redirect::to(&address(&line.task, "/files?saved=true")))
 }
 
-/// What is wrong, for the script that asks while somebody types.
+/// The first mistake in the files, for app.js, which asks while a person types.
 #[derive(Serialize)]
 struct CheckReply {
     problem: Option<ProblemView>,
@@ -171,23 +171,26 @@ fn editor(visitor: &SessionUser, line: &StatusLine, texts: &TaskTexts, problem: 
     let shown = problem.map(ProblemView::from);
     let robot = texts.robot.as_deref().unwrap_or_default();
     html! {
-        form #editor method="post" action=(address(&line.task, "/files")) data-reload data-check=(address(&line.task, "/files/check")) {
+        form #editor method="post" action=(address(&line.task, "/files")) data-reload
+            data-check=(address(&line.task, "/files/check")) {
             (layout::csrf_field(visitor))
             @for (name, file, text) in [("task", TASK_FILE, texts.task.as_str()), ("robot", ROBOT_FILE, robot)] {
                 input type="hidden" name={ (name) "_before" } value=(text);
                 label for=(name) { (file) }
-                @if name == "robot" && text.is_empty() { p.faint #robot-note { "There is none: the task's address is fetched, and paged on." } }
-                textarea.code id=(name) name=(name) rows=(height(text)) spellcheck="false" autocapitalize="off" autocomplete="off"
-                    wrap="off" aria-describedby="problem" { "\n" (text) }
+                @if name == "robot" && text.is_empty() {
+                    p.faint #robot-note { "No robot.toml: runs fetch the task's url and follow the next links." }
+                }
+                textarea.code id=(name) name=(name) rows=(height(text)) spellcheck="false" autocapitalize="off"
+                    autocomplete="off" wrap="off" aria-describedby="problem" { "\n" (text) }
             }
             div #problem role="status" aria-live="polite" { (problem_text(shown.as_ref())) }
             div.actions { button.main { "Save" } }
         }
-        p.faint { "What the keys mean: config.toml, docs/script.md. A saved change takes effect at once." }
+        p.faint { "Keys: docs/reference/task.md and docs/reference/robot.md. A saved change takes effect at once." }
     }
 }
 
-/// As many lines as there are, and some.
+/// Height of the text area: the lines of the text and two more, within limits.
 fn height(text: &str) -> usize {
     (text.lines().count() + 2).clamp(6, 30)
 }

@@ -1,17 +1,17 @@
-//! `/task/NAME`: one task, its facts above and one of its sides below.
+//! `/task/NAME`: one task. Its status above, one of its tabs below.
 
-mod column_chart;
+mod account;
 mod change_marks;
+mod changes;
+mod column_chart;
+mod duplicates;
+mod files;
 mod quarantine;
 mod rows;
-mod sheet;
-mod changes;
-mod duplicates;
-mod runs;
 mod run;
-mod account;
+mod runs;
+mod sheet;
 mod source;
-mod files;
 mod step;
 
 use axum::extract::Path;
@@ -47,7 +47,7 @@ pub fn routes() -> Vec<Route> {
     .collect()
 }
 
-/// The sides of a task: what they are called, and where they are below its address.
+/// The tabs of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskTab {
     Rows,
@@ -59,9 +59,10 @@ pub enum TaskTab {
     Step,
 }
 
+/// Each tab with its path below the task's address, and its title.
 const TABS: &[(TaskTab, &str, &str)] = &[
     (TaskTab::Rows, "", "Rows"),
-    (TaskTab::Quarantine, "/aside", "Kept aside"),
+    (TaskTab::Quarantine, "/aside", "Kept back"),
     (TaskTab::Changes, "/changes", "Changes"),
     (TaskTab::Duplicates, "/duplicates", "Duplicates"),
     (TaskTab::Runs, "/runs", "Runs"),
@@ -69,7 +70,7 @@ const TABS: &[(TaskTab, &str, &str)] = &[
     (TaskTab::Step, "/step", "Step through"),
 ];
 
-/// The task that an address names, as it stands now.
+/// The status of the task that an address names.
 async fn task_line(web: &SharedState, Path(name): Path<String>) -> Result<StatusLine, WebError> {
     web.overview.line(&task_name(&name)?).await
 }
@@ -78,7 +79,7 @@ fn address(task: &TaskName, path: &str) -> String {
     format!("/task/{task}{path}")
 }
 
-/// A side of a task, with what stands above all of them.
+/// A tab of a task, with the task's status above it.
 pub fn page(visitor: &SessionUser, line: &StatusLine, side: TaskTab, body: Markup) -> Html<String> {
     let path = TABS.iter().find(|(it, ..)| *it == side).map_or("", |(_, path, _)| path);
     let body = html! {
@@ -104,8 +105,10 @@ fn facts(line: &StatusLine) -> Markup {
             dt { "State" } dd { (components::state(line)) }
             dt { "Published" } dd {
                 @match line.rows {
-                    Some(rows) => { (components::number(rows)) " rows, last good " (components::time(line.last_ok, "never")) },
-                    None => "nothing yet",
+                    Some(rows) => {
+                        (components::counted(rows, "row")) ", last good run " (components::time(line.last_ok, "never"))
+                    },
+                    None => "no rows yet",
                 }
             }
             @if let Some(run) = &line.last_run {
@@ -118,7 +121,10 @@ fn facts(line: &StatusLine) -> Markup {
                 }
             }
             @if let Some(going) = &line.progress {
-                dt { "Now" } dd { (going.pages) " pages, " (going.rows) " rows" @if let Some(step) = &going.step { ", " (step) } }
+                dt { "Now" } dd {
+                    (components::counted(going.pages.into(), "page")) ", " (components::counted(going.rows, "row"))
+                    @if let Some(step) = &going.step { ", " (step) }
+                }
             }
             @if line.fails > 0 { dt { "Fails" } dd { (line.fails) " in a row" } }
             dt { "Next run" } dd { (next(line)) }
@@ -131,7 +137,7 @@ fn next(line: &StatusLine) -> Markup {
     html! {
         @match line.hold {
             Some(hold) => (hold.sentence(&line.task)),
-            None => (components::time(line.next, "none is planned")),
+            None => (components::time(line.next, "not scheduled")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The rows that the last run kept aside: look at them, publish them, or drop them.
+//! The quarantined rows of the last run: view, publish or drop them.
 
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
@@ -14,7 +14,7 @@ use crate::web::auth::SessionUser;
 use crate::web::components;
 use crate::web::error::WebError;
 
-/// Rows of one page.
+/// Rows per page.
 const ROWS: u64 = 50;
 
 pub fn routes() -> Vec<Route> {
@@ -43,17 +43,19 @@ async fn show(
     let body = html! {
         div #aside data-live {
             @match rows.await? {
-                None => p.empty { "No rows of this task are kept aside." },
+                None => p.empty { "No rows of this task are kept back." },
                 Some(rows) => {
+                    @let back = address(&line.task, "/aside");
                     p {
-                        (components::number(rows.total)) " rows of " a href=(address(&line.task, &format!("/run/{}", rows.run))) { "this run" }
-                        " were not published; the last good ones still are."
+                        (components::counted(rows.total, "row")) " of "
+                        a href=(address(&line.task, &format!("/run/{}", rows.run))) { "this run" }
+                        " kept back; the last good rows stay published."
                     }
                     div.actions {
-                        (components::action_button(&visitor, &line, "accept", "Publish these rows", &address(&line.task, "/aside")))
-                        (components::action_button(&visitor, &line, "drop", "Drop them", &address(&line.task, "/aside")))
+                        (components::action_button(&visitor, &line, "accept", "Publish these rows", &back))
+                        (components::action_button(&visitor, &line, "drop", "Drop these rows", &back))
                     }
-                    (sheet("Rows kept aside", &rows, &ChangeMarks::default(), offset + 1, heading))
+                    (sheet("Rows kept back", &rows, &ChangeMarks::default(), offset + 1, heading))
                     (components::pager(here as usize, rows.total.div_ceil(ROWS) as usize, |page| {
                         address(&line.task, &format!("/aside?page={page}"))
                     }))

@@ -1,4 +1,4 @@
-//! The published rows: sorted, filtered and paged by the store.
+//! The published rows. The store sorts, filters and pages them.
 
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
@@ -19,7 +19,7 @@ use crate::web::auth::SessionUser;
 use crate::web::components;
 use crate::web::error::WebError;
 
-/// Rows of one page.
+/// Rows per page.
 const ROWS: u64 = 50;
 
 pub fn routes() -> Vec<Route> {
@@ -29,7 +29,7 @@ pub fn routes() -> Vec<Route> {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct RowsQuery {
-    /// A text that stands in one of the cells.
+    /// A text that occurs in a cell.
     q: String,
     sort: String,
     desc: bool,
@@ -81,7 +81,7 @@ async fn show(
         Ok(Some((rows, marks)))
     });
     let read = read.await?;
-    // Parts that live are there from the beginning: the first rows come while somebody looks.
+    // The live parts exist even while they are empty, so that the first rows can appear on an open page.
     let body = html! {
         (filter(&line.task, &wanted))
         div #rows data-live {
@@ -99,7 +99,7 @@ fn filter(task: &TaskName, wanted: &RowsQuery) -> Markup {
     html! {
         form.filter role="search" data-filter action=(address(task, "")) {
             label.sr for="q" { "Filter rows" }
-            input #q type="search" name="q" value=(wanted.q) placeholder="Filter rows by a text in them" autocomplete="off";
+            input #q type="search" name="q" value=(wanted.q) placeholder="Filter rows by text" autocomplete="off";
             @if !wanted.sort.is_empty() { input type="hidden" name="sort" value=(wanted.sort); }
             @if wanted.desc { input type="hidden" name="desc" value="true"; }
             noscript { button { "Filter" } }
@@ -120,7 +120,9 @@ fn table(line: &StatusLine, rows: &Rows, marks: &ChangeMarks, wanted: &RowsQuery
             a.sort href=(by.address(&line.task)) { (name) (arrow) @if is_it { span.sr { " (sorted)" } } }
             @match kind {
                 Some(kind) if is_number(Some(kind)) => {
-                    a.type href=(column_chart::link(&line.task, name)) title={ "How " (name) " goes over time" } { (kind.word()) }
+                    a.type href=(column_chart::link(&line.task, name)) title={ "Chart of " (name) " over time" } {
+                        (kind.word())
+                    }
                 },
                 Some(kind) => span.type { (kind.word()) },
                 None => {},
@@ -133,10 +135,10 @@ fn table(line: &StatusLine, rows: &Rows, marks: &ChangeMarks, wanted: &RowsQuery
     });
     html! {
         p.faint {
-            (components::number(rows.total)) @if wanted.q.is_empty() { " rows" } @else { " rows have it" }
-            ", seen last " (components::time(Some(rows.last_seen), ""))
+            (components::counted(rows.total, "row")) @if !wanted.q.is_empty() { " found" }
+            ", last seen " (components::time(Some(rows.last_seen), ""))
         }
-        @if rows.table.rows.is_empty() { p.empty { "No row is so." } }
+        @if rows.table.rows.is_empty() { p.empty { "No row matches the filter." } }
         @else { (marks.line()) (sheet("Rows", rows, marks, (here - 1) * ROWS + 1, heading)) (pager) }
     }
 }
@@ -145,8 +147,11 @@ fn roll_back(visitor: &SessionUser, line: &StatusLine) -> Markup {
     html! {
         details.more {
             summary { "Are these rows wrong?" }
-            p { "The rows that were published before them can be brought back, as with " code { "pieme rollback " (line.task) } "." }
-            (components::action_button(visitor, line, "rollback", "Bring the rows before back", &address(&line.task, "")))
+            p {
+                "Undo publishes the previous rows again and undoes the last label, as "
+                code { "pieme rollback " (line.task) } " does."
+            }
+            (components::action_button(visitor, line, "rollback", "Undo last publish", &address(&line.task, "")))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One run: how it ended, the numbers behind that, what its robot did, and the pages that it saw.
+//! One run: its outcome, the measurements behind it, the trace of its robot, and the stored pages.
 
 use axum::extract::{Path, State};
 use axum::response::Html;
@@ -25,7 +25,7 @@ struct RunView {
     run: RunRow,
     trace: Vec<TraceLine>,
     pages: Vec<PageMeta>,
-    /// None while it goes, and where the folder cannot be read.
+    /// None while the run is in progress, and if the folder cannot be read.
     account: Option<VerdictExplanation>,
 }
 
@@ -62,16 +62,26 @@ async fn show(
 fn head(seen: &RunView) -> Markup {
     let start = &seen.run.start;
     html! {
-        h2 { "Run of " time datetime=(start.started_at.to_rfc3339()) data-style="whole" { (start.started_at.format("%Y-%m-%d %H:%M:%S UTC")) } }
+        h2 {
+            "Run of "
+            time datetime=(start.started_at.to_rfc3339()) data-style="whole" {
+                (start.started_at.format("%Y-%m-%d %H:%M:%S UTC"))
+            }
+        }
         dl.facts {
             dt { "Id" } dd { code { (start.run) } }
-            dt { "Why" } dd { (start.trigger.word()) }
+            dt { "Trigger" } dd { (start.trigger.word()) }
             @match &seen.run.end {
-                None => { dt { "Ended" } dd { "it is under way" } },
+                None => { dt { "Ended" } dd { "still running" } },
                 Some((ended, verdict)) => {
                     dt { "Ended" } dd { (components::time(Some(*ended), "")) }
-                    dt { "Outcome" } dd { (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")" p { (verdict.sentence) } }
-                    dt { "Rows" } dd { (components::number(verdict.rows)) " of " (components::number(u64::from(verdict.pages))) " pages" }
+                    dt { "Outcome" } dd {
+                        (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")"
+                        p { (verdict.sentence) }
+                    }
+                    dt { "Rows" } dd {
+                        (components::number(verdict.rows)) " from " (components::counted(verdict.pages.into(), "page"))
+                    }
                 },
             }
         }
@@ -82,12 +92,18 @@ fn steps(seen: &RunView) -> Markup {
     let start = seen.run.start.started_at;
     html! {
         h2 { "Steps" }
-        @if seen.trace.is_empty() { p.empty { "What its robot did is not kept any longer." } } @else {
+        @if seen.trace.is_empty() { p.empty { "The trace of this run is no longer kept." } } @else {
             table.cards {
-                caption.sr { "What the robot did" }
-                thead { tr { @for name in ["Time", "Step", "Verb", "What happened"] { th.number[name == "Time"] scope="col" { (name) } } } }
+                caption.sr { "Trace of the robot" }
+                thead { tr {
+                    @for name in ["Time", "Step", "Verb", "Result"] {
+                        th.number[name == "Time"] scope="col" { (name) }
+                    }
+                } }
                 tbody { @for line in &seen.trace { tr {
-                    td.number data-label="Time" title=(line.at.format("%Y-%m-%d %H:%M:%S%.3f UTC")) { (trace::since(start, line.at)) }
+                    td.number data-label="Time" title=(line.at.format("%Y-%m-%d %H:%M:%S%.3f UTC")) {
+                        (trace::since(start, line.at))
+                    }
                     td.number data-label="Step" { @if line.step > 0 { (line.step) } }
                     td data-label="Verb" { (line.verb) }
                     td.wide { (line.text) }
@@ -101,15 +117,17 @@ fn pages(task: &TaskName, run: RunId, pages: &[PageMeta]) -> Markup {
     html! {
         h2 { "Pages" }
         @if pages.is_empty() {
-            p.empty { "Pages are kept of the last good run and of the last ones that were not published." }
+            p.empty { "No pages: they are kept of the last good run and of the last runs that were not published." }
         } @else {
             table.cards {
-                caption.sr { "Pages as they were seen" }
-                thead { tr { @for name in ["Page", "Answer", "Took", "Address"] { th scope="col" { (name) } } } }
+                caption.sr { "Stored pages" }
+                thead { tr { @for name in ["Page", "Status", "Time", "Address"] { th scope="col" { (name) } } } }
                 tbody { @for (at, meta) in pages.iter().enumerate() { tr {
-                    th scope="row" { a href=(address(task, &format!("/run/{run}/page/{}", at + 1))) { "Page " (at + 1) } }
-                    td.number data-label="Answer" { (meta.status) }
-                    td.number data-label="Took" { (components::number(meta.elapsed_ms)) " ms" }
+                    th scope="row" {
+                        a href=(address(task, &format!("/run/{run}/page/{}", at + 1))) { "Page " (at + 1) }
+                    }
+                    td.number data-label="Status" { (meta.status) }
+                    td.number data-label="Time" { (components::number(meta.elapsed_ms)) " ms" }
                     td.wide { (meta.url) @if let Some(name) = &meta.saved_as { ", saved as " (name) } }
                 } } }
             }

@@ -1,4 +1,4 @@
-//! The runs of a task: two curves, and one line each.
+//! The runs of a task: charts of similarity and rows, and a table.
 
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
@@ -18,9 +18,9 @@ use crate::web::auth::SessionUser;
 use crate::web::components;
 use crate::web::error::WebError;
 
-/// Runs of one page.
+/// Runs per page.
 const RUNS: usize = 25;
-/// Runs that the curves are drawn of.
+/// Runs shown in the charts.
 const CURVE: u32 = 100;
 
 pub fn routes() -> Vec<Route> {
@@ -31,7 +31,7 @@ pub fn routes() -> Vec<Route> {
 #[serde(default)]
 pub struct RunsQuery {
     page: usize,
-    /// Whose values are drawn.
+    /// The column whose values are drawn.
     column: Option<String>,
 }
 
@@ -44,14 +44,14 @@ async fn show(
     let line = task_line(&web, name).await?;
     let here = wanted.page.clamp(1, MAX_PAST_RUNS as usize / RUNS);
     let task = line.task.clone();
-    // One more than is shown says whether there is another page.
+    // One more than is shown, to know whether there is another page.
     let most = u32::try_from(here * RUNS + 1).unwrap_or(MAX_PAST_RUNS).max(CURVE);
     let runs = web.store.read(move |store| store.past_runs(&task, most)).await?;
     let ended: Vec<PastRun> = runs.iter().take(CURVE as usize).cloned().filter_map(RunRow::into_past).collect();
     let shown: Vec<&RunRow> = runs.iter().skip((here - 1) * RUNS).take(RUNS).collect();
     let body = html! {
         div #runs data-live {
-            @if runs.is_empty() { p.empty { "It has not run yet." } } @else {
+            @if runs.is_empty() { p.empty { "The task has not run yet." } } @else {
                 div.charts { (similarity(&runs)) (rows(&runs)) }
                 (column_chart::show(&line.task, &ended, wanted.column.as_deref()))
                 h2 { "Runs" }
@@ -87,19 +87,27 @@ fn table(task: &crate::model::TaskName, runs: &[&RunRow]) -> Markup {
     html! {
         table.cards {
             caption.sr { "Runs, newest first" }
-            thead { tr { @for name in ["Started", "Outcome", "Rows", "Sim", "Took", "Why", "What happened"] { th.number[["Rows", "Sim"].contains(&name)] scope="col" { (name) } } } }
+            thead { tr {
+                @for name in ["Started", "Outcome", "Rows", "Sim", "Duration", "Trigger", "Result"] {
+                    th.number[["Rows", "Sim"].contains(&name)] scope="col" { (name) }
+                }
+            } }
             tbody #run-list data-keyed {
                 @for run in runs {
                     tr id={ "run-" (run.start.run) } {
-                        th scope="row" { a href=(address(task, &format!("/run/{}", run.start.run))) { (components::time(Some(run.start.started_at), "")) } }
+                        th scope="row" {
+                            a href=(address(task, &format!("/run/{}", run.start.run))) {
+                                (components::time(Some(run.start.started_at), ""))
+                            }
+                        }
                         @match &run.end {
-                            None => { td colspan="5" { "under way" } td {} },
+                            None => { td colspan="5" { "running" } td {} },
                             Some((ended, verdict)) => {
                                 td data-label="Outcome" { (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")" }
                                 td.number data-label="Rows" { (components::number(verdict.rows)) }
                                 td.number data-label="Sim" { (components::similarity(verdict.similarity)) }
-                                td data-label="Took" { (short(*ended - run.start.started_at)) }
-                                td data-label="Why" { (run.start.trigger.word()) }
+                                td data-label="Duration" { (short(*ended - run.start.started_at)) }
+                                td data-label="Trigger" { (run.start.trigger.word()) }
                                 td.wide { (verdict.sentence) }
                             },
                         }

@@ -1,4 +1,4 @@
-//! Rows as a spreadsheet. Every cell is a stranger's text.
+//! Rows as a table. Every cell is untrusted text.
 
 use maud::{Markup, html};
 
@@ -11,11 +11,11 @@ use super::change_marks::ChangeMarks;
 use crate::web::components;
 use crate::web::components::truncated;
 
-/// Longer texts are cut; the cell's title has more of them.
+/// Longer texts are truncated; the cell's title has more of them.
 const MOST_CHARS: usize = 200;
 const MOST_TITLE_CHARS: usize = 2_000;
 
-/// A table of rows, numbered from `first`; `heading` makes what stands above a column.
+/// A table of rows, numbered from `first`; `heading` renders the heading of a column.
 pub fn sheet(
     label: &str,
     rows: &Rows,
@@ -62,7 +62,7 @@ fn line(rows: &Rows, marks: &ChangeMarks, at: usize, number: u64, kinds: &[Optio
     }
 }
 
-/// What a text means, where it means something, or else the rest of a long one; and what it was.
+/// The cell's tooltip: its typed value, or else the rest of a long text; and the previous value.
 fn title(text: Option<&str>, kind: Option<ColumnType>, value: &str, before: Option<&str>) -> Option<String> {
     let means = match (text, kind) {
         (Some(_), Some(kind)) => Some(format!("{}: {}", kind.word(), truncated(value, MOST_TITLE_CHARS))),
@@ -78,7 +78,7 @@ fn kind(rows: &Rows, at: usize) -> Option<ColumnType> {
     rows.values.iter().find(|it| it.of == at && it.facet == Facet::Value).map(|it| it.kind)
 }
 
-/// Above a column: what it is called and, where it has a type, which.
+/// The default heading of a column: its name and, if it has one, its type.
 pub fn heading(name: &str, kind: Option<ColumnType>) -> Markup {
     html! { (name) @if let Some(kind) = kind { span.type { (kind.word()) } } }
 }

@@ -1,5 +1,5 @@
-//! A kept page, as text. It is a stranger's: the daemon does not even unpack it, which the browser can do, and the browser shows
-//! it as plain text in a frame that may do nothing.
+//! The source of a stored page. The page is untrusted: the daemon does not decompress it, and the browser shows it as
+//! plain text in a sandboxed frame.
 
 use axum::extract::{Path, State};
 use axum::http::header::{self, HeaderMap, HeaderValue};
@@ -16,7 +16,7 @@ use crate::web::auth::SessionUser;
 use crate::web::components;
 use crate::web::error::WebError;
 
-/// Nothing of it runs, loads or links, even when it is opened by itself; only our own pages may frame it.
+/// The page runs and loads nothing, even if it is opened by itself. Only the dashboard may frame it.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'self'";
 
 pub fn routes() -> Vec<Route> {
@@ -38,12 +38,18 @@ async fn show(
         h2 { "Page " (number) " of " a href=(address(&line.task, &format!("/run/{id}"))) { "this run" } }
         dl.facts {
             dt { "Address" } dd { (meta.url) }
-            dt { "Answer" } dd { (meta.status) ", " (components::number(meta.elapsed_ms)) " ms, " (components::time(Some(meta.fetched_at), "")) }
+            dt { "Status" } dd {
+                (meta.status) ", " (components::number(meta.elapsed_ms)) " ms, "
+                (components::time(Some(meta.fetched_at), ""))
+            }
             @for (name, value) in &meta.headers { dt { (name) } dd { (value) } }
         }
         h3 { "Source" }
         iframe.source sandbox="" src=(source) title="The page's source" {}
-        p.faint { "To keep it: " code { "pieme log " (line.task) " --run " (id) " --page " (number) " -o page.html" } }
+        p.faint {
+            "To save the page: "
+            code { "pieme log " (line.task) " --run " (id) " --page " (number) " -o page.html" }
+        }
     };
     Ok(page(&visitor, &line, TaskTab::Runs, body))
 }
@@ -57,11 +63,13 @@ async fn source(
     as_text(&headers, packed, charset(&meta))
 }
 
-/// A compressed page of a stranger, for a frame that shows it as plain text.
+/// Serves a compressed untrusted page as plain text, for a sandboxed frame.
 pub fn as_text(headers: &HeaderMap, packed: Vec<u8>, charset: &str) -> Result<Response, WebError> {
     let takes = headers.get(header::ACCEPT_ENCODING).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if !takes.split(',').any(|it| it.trim().split(';').next() == Some("zstd")) {
-        return Err(WebError::Refused("this browser cannot unpack kept pages (zstd); pieme log shows them".to_owned()));
+        return Err(WebError::Refused(
+            "This browser cannot decompress zstd. Use `pieme log TASK --page N`.".to_owned(),
+        ));
     }
     let kind = format!("text/plain; charset={charset}");
     let kind = HeaderValue::from_str(&kind).unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -88,7 +96,7 @@ async fn stored_page(web: &SharedState, task: &TaskName, run: &str, number: usiz
     work.await
 }
 
-/// As the site said; where it said nothing that is known, the browser is told the usual one.
+/// The charset that the site declared, or UTF-8 if it declared none that is known.
 fn charset(meta: &PageMeta) -> &'static str {
     let said = meta.header("content-type").and_then(|kind| kind.split_once("charset=")).map(|(_, said)| said);
     let label = said.map(|said| said.trim_matches(['"', ' ']).split(';').next().unwrap_or_default());

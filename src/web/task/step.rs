@@ -1,5 +1,5 @@
-//! The robot of a task, step by step: forward, back, its variables, and the page where it stands. It walks in a sealed process of
-//! its own; nothing is published and nothing is kept.
+//! Executes a task's robot step by step, forward and back, and shows its variables and the current page. The robot runs
+//! in a sandboxed process of its own; nothing is published or stored.
 
 mod show;
 mod list;
@@ -26,12 +26,12 @@ use crate::web::actions::task_name;
 use crate::web::auth::SessionUser;
 use crate::web::error::WebError;
 
-/// Each is a process.
+/// Each session is a process.
 const MAX_SESSIONS: usize = 4;
-/// Who has not looked for so long has left.
+/// A session ends after this time without a request.
 const IDLE_LIMIT: Duration = Duration::from_secs(600);
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
-/// A step that takes longer goes on while the page is shown.
+/// The page is shown after this time even if the step is still running.
 const STEP_WAIT: Duration = Duration::from_secs(20);
 
 pub fn routes() -> Vec<Route> {
@@ -45,20 +45,20 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
-/// The walks under way, one a task.
+/// The open sessions, one per task.
 #[derive(Clone, Default)]
 pub struct StepSessions(Arc<Mutex<HashMap<TaskName, Arc<StepSession>>>>);
 
 pub struct StepSession {
     process: Arc<tokio::sync::Mutex<StepProcess>>,
-    /// robot.toml as it was when the walk began.
+    /// robot.toml as it was at the start of the session.
     text: ScriptText,
     view: Mutex<StepView>,
 }
 
 struct StepView {
     stepped: StepwiseState,
-    /// Where it stands, compressed.
+    /// The current page, compressed.
     page: Vec<u8>,
     used: Instant,
     has_ended: bool,
@@ -69,11 +69,11 @@ impl StepSession {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A step, or one back. False: the one before is not done yet.
+    /// Goes one step forward or back. Returns false if the previous step is still running.
     async fn step(self: &Arc<StepSession>, forward: bool) -> bool {
         let Ok(mut stepping) = Arc::clone(&self.process).try_lock_owned() else { return false };
         let walk = Arc::clone(self);
-        // By itself, so that a visitor who leaves in the middle of a step does not lose its end.
+        // A task of its own: the step finishes even if the browser closes the connection.
         let going = tokio::spawn(async move {
             let gone = stepping.step(forward).await;
             let mut seen = walk.view();
@@ -98,7 +98,7 @@ impl StepSessions {
         Some(walk)
     }
 
-    /// Ends it when nobody looks any more.
+    /// Adds a session, and ends it when it has been idle for too long.
     fn insert(&self, task: TaskName, walk: StepSession) {
         let walk = Arc::new(walk);
         self.lock().insert(task.clone(), Arc::clone(&walk));
@@ -144,7 +144,7 @@ async fn begin(State(web): State<SharedState>, name: Path<String>) -> Result<Red
     web.step_sessions.lock().remove(&line.task);
     if web.step_sessions.lock().len() >= MAX_SESSIONS {
         return Err(WebError::Refused(format!(
-            "{MAX_SESSIONS} robots are being walked through already; end one of them"
+            "{MAX_SESSIONS} robots are being stepped through already. End one of these sessions first."
         )));
     }
     let dir = web.config.tasks.join(line.task.as_str());
@@ -169,10 +169,10 @@ async fn back(State(web): State<SharedState>, Path(name): Path<String>) -> Resul
 
 async fn step_session(web: &SharedState, name: &str, forward: bool) -> Result<Redirect, WebError> {
     let task = task_name(name)?;
-    let over = || WebError::Refused("this walk is over; begin another".to_owned());
+    let over = || WebError::Refused("This session has ended. Start another one.".to_owned());
     let walk = web.step_sessions.get(&task).ok_or_else(over)?;
     if !walk.step(forward).await {
-        return Err(WebError::Refused("the step before is not done yet".to_owned()));
+        return Err(WebError::Refused("The previous step is still running.".to_owned()));
     }
     Ok(step_page(&task))
 }

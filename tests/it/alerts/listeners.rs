@@ -1,4 +1,4 @@
-//! Whom alerts are sent to: small servers on loopback that keep what they got.
+//! Receivers of alerts for the tests: small HTTP and SMTP servers on loopback that keep what they got.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -40,7 +40,7 @@ impl Receiver {
         Receiver::start_with(None)
     }
 
-    /// The same within TLS. Whoever does not trust its certificate sends no request.
+    /// The same with TLS. A client that does not trust its certificate sends no request.
     pub fn start_within_tls(config: Arc<ServerConfig>) -> Receiver {
         Receiver::start_with(Some(config))
     }
@@ -65,7 +65,7 @@ impl Receiver {
                 };
                 let Some(got) = read(&mut stream) else { continue };
                 let code = status.load(Ordering::SeqCst);
-                // Kept before it is answered: whoever has the answer finds it here.
+                // Stored before it is answered, so that a test that has the answer finds it.
                 let list = if code == 200 { &taken } else { &refused };
                 list.lock().expect("nobody panics here").push(got);
                 let answer = format!("HTTP/1.1 {code} Said\r\ncontent-length: 7\r\nconnection: close\r\n\r\nsaid so");
@@ -83,7 +83,7 @@ impl Receiver {
         self.refused.lock().expect("nobody panics here").clone()
     }
 
-    /// `failed failed`, one a taken alert.
+    /// Kind and state of each received alert, such as `failed failed`.
     pub fn kinds(&self) -> Vec<String> {
         let words = |got: &Got| {
             let json = got.json();
@@ -114,13 +114,13 @@ fn read(stream: &mut dyn Stream) -> Option<Got> {
     Some(got)
 }
 
-/// What a mail server has: a certificate, and TLS from the first byte.
+/// The TLS settings of a mail server.
 pub struct Safe {
     pub config: Arc<ServerConfig>,
     pub from_the_start: bool,
 }
 
-/// Takes one mail after the other; gives each as it was sent, commands and all.
+/// An SMTP server; returns each mail as it was sent, with the commands.
 pub fn mail_server(safe: Option<Safe>) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port of loopback is free");
     let port = listener.local_addr().expect("an address").port();
@@ -149,7 +149,7 @@ pub fn mail_server(safe: Option<Safe>) -> (u16, Arc<Mutex<Vec<String>>>) {
 
 const HELLO: &[u8] = b"220 mail.test\r\n";
 
-/// Until the other side leaves, or wants TLS.
+/// Runs until the client leaves, or asks for STARTTLS.
 fn take_mail(stream: &mut (impl Read + Write), said: &mut String, offers_tls: bool) {
     let mut in_data = false;
     while let Some(line) = read_line(stream) {
@@ -171,7 +171,7 @@ fn take_mail(stream: &mut (impl Read + Write), said: &mut String, offers_tls: bo
     }
 }
 
-/// Byte by byte: what comes after it is not ours yet.
+/// Byte by byte, because what follows the line may be TLS.
 fn read_line(stream: &mut impl Read) -> Option<String> {
     let mut line = Vec::new();
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! Alerts, from a run that fails to the one who is told; and the figures beside them.
+//! Alerts, from a failed run to the delivered notification; and the metrics.
 
 pub mod listeners;
 
@@ -22,7 +22,7 @@ use listeners::{Got, Receiver, Safe, mail_server};
 const SHOP: &str = "practice-shop";
 const KEY: &str = "the-key-of-the-hooks";
 
-/// A stage whose hooks may be on loopback, and are signed.
+/// A stage with signed webhooks, which may be on loopback.
 fn stage(more: &str) -> Stage {
     let stage = Stage::new();
     let config = stage.read("config.toml");
@@ -56,7 +56,7 @@ fn is_signed(got: &Got) -> bool {
 #[test]
 fn two_failures_are_told_once_and_their_end_once_whatever_kills_the_daemon() {
     let receiver = Receiver::start();
-    // It is away at first: what is not delivered must outlive the daemon.
+    // The receiver is down at first: the outbox must survive the daemon.
     receiver.status.store(503, Ordering::SeqCst);
     let mut stage = stage("");
     drop_shop(&stage, &format!("\"http://127.0.0.1:{}/hook/${{secret:hooks}}\"", receiver.port));
@@ -69,11 +69,12 @@ fn two_failures_are_told_once_and_their_end_once_whatever_kills_the_daemon() {
     assert_eq!(stage.pieme(&["run", SHOP]).code, 1);
     stage.wait_for("a first try", || !receiver.refused().is_empty());
     stage.wait_for("its trouble to be shown", || {
-        stage.pieme(&["alert", "list", "--json"]).json()["alerts"][0]["trouble"] == json!("it answered 503: said so")
+        stage.pieme(&["alert", "list", "--json"]).json()["alerts"][0]["trouble"]
+            == json!("the server answered 503: said so")
     });
     assert_eq!(stage.pieme(&["status", "--json"]).json()["undelivered_alerts"], 1);
     let status = stage.pieme(&["status"]).stderr;
-    assert!(status.contains("An alert could not be delivered: pieme alert list"), "{status}");
+    assert!(status.contains("1 alert could not be delivered: see `pieme alert list`"), "{status}");
     let doctor = stage.pieme(&["doctor", "--json"]).json();
     let found = doctor["findings"].as_array().cloned().unwrap_or_default();
     assert!(found.iter().any(|it| it["what"] == "alerts" && it["mark"] == "bad"), "{doctor}");
@@ -83,7 +84,7 @@ fn two_failures_are_told_once_and_their_end_once_whatever_kills_the_daemon() {
     receiver.status.store(200, Ordering::SeqCst);
     stage.start_daemon();
     stage.wait_for("the alert", || receiver.kinds() == ["failed failed"]);
-    // A kill between the delivery and its mark delivers it again, under the same id: that is said, and not tried here.
+    // A kill between delivery and mark delivers an alert again, under the same id. That is documented, not tested here.
     let is_marked = |stage: &Stage| stage.sql("SELECT count(*) FROM _delivery WHERE next_try IS NOT NULL") == "0";
     stage.wait_for("its mark", || is_marked(&stage));
     stage.pieme(&["run", SHOP]);
@@ -186,26 +187,29 @@ fn every_way_is_tried_by_alert_test_and_says_what_happened() {
     assert!(got[3].line.starts_with("PUT /_matrix/client/v3/rooms/%21room%3Ahere/send/"), "{}", got[3].line);
     stage.wait_for("the mail", || mails.lock().is_ok_and(|mails| mails.len() == 1));
     let mail = mails.lock().expect("nobody panics here").remove(0);
-    for part in ["RCPT TO:<ops@example.org>", "Subject: [pieme] test: a test", "Auto-Submitted: auto-generated"] {
+    for part in ["RCPT TO:<ops@example.org>", "Subject: [pieme] test: test alert", "Auto-Submitted: auto-generated"] {
         assert!(mail.contains(part), "{part}: {mail}");
     }
 
     receiver.status.store(302, Ordering::SeqCst);
     let (code, why) = tried(&format!("http://127.0.0.1:{at}/"));
-    assert!(code == 1 && why.starts_with("it answered 302; write the address that it leads to"), "{why}");
+    assert!(
+        code == 1 && why.starts_with("the server answered 302 (redirects are not followed: write the final address)"),
+        "{why}"
+    );
     for (url, part) in [
         ("exec:no", "exit status: 1"),
         ("exec:rm", "config.toml lists no command `rm`"),
         ("https://127.0.0.1:1/", "refused"),
-        ("https://h.test/${secret:none}", "the secret `none` is not there"),
-        ("gopher://x", "alerts know no way `gopher`"),
+        ("https://h.test/${secret:none}", "the secret `none` is missing"),
+        ("gopher://x", "unknown alert target `gopher`"),
     ] {
         let (code, why) = tried(url);
         assert!(code == 1 && why.contains(part), "{url}: {why}");
     }
 }
 
-/// A server of `localhost` that nobody vouches for, and its certificate.
+/// A TLS server for `localhost` with a self-signed certificate.
 fn own_server() -> (Arc<ServerConfig>, String) {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).expect("a key");
@@ -263,7 +267,7 @@ fn mail_and_its_password_go_out_within_tls_and_only_to_a_server_that_somebody_vo
         let mail = mails.lock().expect("nobody panics here")[1].clone();
         let (open, safe) = mail.split_once("(within TLS)").expect("it changed to TLS");
         assert!(!open.contains("MAIL FROM") && !open.contains("AUTH"), "{open}");
-        assert!(safe.contains("AUTH PLAIN") && safe.contains("a test"), "{safe}");
+        assert!(safe.contains("AUTH PLAIN") && safe.contains("test alert"), "{safe}");
     }
 }
 
@@ -287,11 +291,11 @@ fn a_wrong_target_is_found_when_the_folder_is_dropped() {
     let said = stage.pieme(&["validate"]);
     assert_eq!(said.code, 78);
     for part in [
-        "task.toml:3:27: alerts know no way `htps`",
+        "task.toml:3:27: unknown alert target `htps`",
         "did you mean `https`?",
         "task.toml:3:9: config.toml lists no command `page_you`",
         "        ^^^^^^^^^^^^^^^",
-        "c: sound",
+        "c: ok",
     ] {
         assert!(said.stdout.contains(part), "{part}\n{}", said.stdout);
     }
@@ -348,7 +352,7 @@ fn figures_and_health_are_served_and_a_store_that_cannot_write_is_no_health() {
     stage.start_daemon();
     stage.wait_for_state(SHOP, "ok");
     let log = stage.read("log");
-    let at = log.split_once("figures at ").and_then(|(_, rest)| rest.split_once("/metrics")).expect("where they are").0;
+    let at = log.split_once("metrics at ").and_then(|(_, rest)| rest.split_once("/metrics")).expect("where they are").0;
     let (metrics, health) = (format!("{at}/metrics"), format!("{at}/healthz"));
     let (code, text) = get(&metrics, &[]);
     assert_eq!(code, "200");

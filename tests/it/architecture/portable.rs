@@ -1,9 +1,9 @@
-//! What a fleet's database is asked is said by YugabyteDB, CockroachDB and Citus too, as far as their documentation goes
-//! (docs/fleet.md): a list of what at least one of them does not do, or does otherwise.
+//! Checks that the SQL for PostgreSQL avoids features that YugabyteDB, CockroachDB or Citus lack or implement
+//! differently, according to their documentation (docs/fleet.md).
 
 use super::sources;
 
-/// Each with what to do instead.
+/// Each feature with its replacement.
 const NOT_PORTABLE: &[(&str, &str)] = &[
     ("LISTEN", "look again after a while"),
     ("NOTIFY", "look again after a while"),
@@ -38,7 +38,7 @@ const NOT_PORTABLE: &[(&str, &str)] = &[
     ("setweight", "weights in the text of a vector"),
     ("websearch_to_tsquery", "the text of a query"),
     ("ts_rank_cd", "ts_rank"),
-    // CockroachDB cannot tell of which type a bare parameter is there.
+    // CockroachDB cannot infer the type of a bare parameter in these places.
     ("$1 * interval", "$1::double precision * interval"),
     ("$2 * interval", "$2::double precision * interval"),
     ("$3 * interval", "$3::double precision * interval"),
@@ -60,7 +60,7 @@ fn no_sql_is_used_that_a_distributed_database_does_not_speak() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Not in the middle of another word.
+/// True if the word is not part of another one.
 fn has_word(line: &str, word: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric());
     line.match_indices(word).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! What must hold of all runs of a fleet, whatever happened to its daemons.
+//! Invariants of all runs of a fleet, whatever happened to its daemons.
 
 use super::Fleet;
 
@@ -6,8 +6,7 @@ use super::Fleet;
 const PAGES: i64 = 4;
 
 impl Fleet {
-    /// Every due run was made once: none is left out, none was made twice, none that the store does not know of. Nobody runs any
-    /// more.
+    /// Every due run was made exactly once and is known to the store, and no run is active.
     pub(super) fn must_balance(&self, every: u32) {
         for (what, from) in rules(every) {
             let broken = self.sql(&format!("SELECT * FROM {from}"));
@@ -15,7 +14,7 @@ impl Fleet {
                 "SELECT task, slot, trigger, started, ended, cause, owner, sentence FROM _runs ORDER BY task, started";
             assert!(broken.is_empty(), "{what}\n{broken}\n{}", self.sql(all));
         }
-        // The site has seen as many visits as the store knows of; a run that was cut short may have made some of its own.
+        // The site has seen as many requests as the store knows of; an interrupted run may have made more.
         let seen = i64::try_from(self.site.requests()).expect("few");
         let known: i64 = self.sql("SELECT coalesce(sum(pages), 0) FROM _runs").parse().expect("a number");
         let crashed = self.count("_runs WHERE cause = 'crash'");
@@ -26,7 +25,8 @@ impl Fleet {
     pub(super) fn account(&self) -> String {
         self.sql(
             "SELECT format('%s tasks, %s runs, %s slots, %s crashes; made up %s to %s s after they were found',
-                 count(DISTINCT task), count(*), count(DISTINCT (task, slot)) FILTER (WHERE slot IS NOT NULL), count(*) FILTER (WHERE cause = 'crash'),
+                 count(DISTINCT task), count(*), count(DISTINCT (task, slot)) FILTER (WHERE slot IS NOT NULL), \
+                 count(*) FILTER (WHERE cause = 'crash'),
                  round(min(extract(epoch FROM next_started - ended)) FILTER (WHERE cause = 'crash'), 1),
                  round(max(extract(epoch FROM next_started - ended)) FILTER (WHERE cause = 'crash'), 1))
              FROM (SELECT *, lead(started) OVER (PARTITION BY task ORDER BY started) AS next_started FROM _runs) AS r",
@@ -34,10 +34,10 @@ impl Fleet {
     }
 }
 
-/// What may not be, each with the rows that would show it.
+/// Violations, each with a query for the rows that would show it.
 fn rules(every: u32) -> [(&'static str, String); 6] {
-    // A task's first run is made out of turn, and its period counts from there. The instant when a dead daemon's run was found is a
-    // slot of its own.
+    // A task's first run is unscheduled, and its period counts from there. The instant when a dead daemon's run was
+    // found is a slot of its own.
     let in_order = "(SELECT *, row_number() OVER by_task AS n, lead(slot) OVER by_task AS next
                      FROM _runs WINDOW by_task AS (PARTITION BY task ORDER BY started)) AS r";
     [

@@ -1,4 +1,4 @@
-//! Task folders that daemons share through the store.
+//! Synchronisation of task folders through the store.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use pieme::store::Store;
 
 use crate::postgres::{self, Schema};
 
-/// A daemon's folders, and what it remembers of them.
+/// A daemon's folders, and its memory of the last sync.
 struct Side {
     folder: tempfile::TempDir,
     store: Store,
@@ -29,7 +29,7 @@ impl Side {
         FolderSync::open(&folder.join("tasks"), &folder.join("folders.json"))
     }
 
-    /// All but what is on the disk is forgotten.
+    /// A restart: only what is on the disk is kept.
     fn restart(&mut self) {
         self.folders = Side::open(self.folder.path());
     }
@@ -102,7 +102,7 @@ fn a_deleted_folder_is_gone_everywhere_and_can_come_back() {
     a.write("flats/task.toml", "x");
     a.sync();
     b.sync();
-    // Also when it went while nobody looked.
+    // Also when it was deleted while no daemon ran.
     fs::remove_dir_all(b.path("hotels")).expect("a folder");
     b.restart();
     b.sync();
@@ -120,7 +120,7 @@ fn an_empty_tasks_folder_is_filled_and_never_copied() {
     a.write("hotels/task.toml", "x");
     a.sync();
     b.sync();
-    // A disk that was not mounted, a folder that somebody cleared.
+    // A disk that was not mounted, or a folder that was emptied.
     fs::remove_dir_all(b.path("hotels")).expect("a folder");
     b.sync();
     a.sync();
@@ -144,7 +144,7 @@ fn folders_that_meet_for_the_first_time_lose_nothing() {
         assert_eq!(side.read("hotels/robot.toml").as_deref(), Some("only a"));
         assert_eq!(side.read("hotels/labels.toml").as_deref(), Some("only b"));
     }
-    // A daemon that has lost its memory meets them for the first time, too.
+    // For a daemon that has lost its memory the folders are new as well.
     fs::remove_file(b.folder.path().join("folders.json")).expect("a file");
     b.restart();
     b.sync();
@@ -163,7 +163,7 @@ fn what_was_half_written_when_the_daemon_was_killed_is_made_whole() {
         a.write(&format!("hotels/{file}"), "new");
     }
     a.sync();
-    // Killed after the first of the three: it knows of none.
+    // Killed after the first of the three: its memory has none of them.
     b.write("hotels/template.json", "new");
     b.restart();
     b.sync();

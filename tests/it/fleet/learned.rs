@@ -1,4 +1,4 @@
-//! A template that a run has learned is no person's label.
+//! A template that a run has learned does not count as a person's label, even if it is seen before the run ends.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Pages that are expensive in several ways at once: many lists that might be the list, rows of which no two are built alike,
-//! texts that may be cut in many ways, and lists that are deep as well as wide.
+//! Pages that are expensive in several ways at once: many candidate lists, rows that all differ in structure, texts
+//! that can be split in many ways, and lists that are both deep and wide.
 
 use super::pages::{Hostile, Random, fill, text, wrapped};
 
@@ -97,7 +97,7 @@ pub const PAGES: &[Hostile] = &[
     Hostile { name: "json in a script", make: |size| json_in_script(size) },
 ];
 
-/// So many levels, each with as many items before the next begins.
+/// Nested levels, each with the same number of items before the next one begins.
 fn deep_and_wide(size: usize, depth: usize, width: usize) -> Vec<u8> {
     fill(size, |i| {
         let level =
@@ -117,7 +117,7 @@ fn lines(i: usize, count: usize) -> String {
     (0..count).map(|k| format!("l{k}: {}<br>", i * k)).collect()
 }
 
-/// No two of a thousand rows have the same cells.
+/// Among a thousand rows, no two have the same cells.
 fn optional_cells(i: usize) -> String {
     let cell =
         |k: usize| if (i >> (k % 10)) & 1 == 1 { format!("<td class={}>{}", letters(k), i + k) } else { String::new() };
@@ -175,7 +175,7 @@ fn signs(i: usize, count: usize) -> String {
     (0..count).map(|k| format!("{}{}", (i + k) % 10, [" (", ") ", "; ", " $", "% ", " | "][k % 6])).collect()
 }
 
-/// A number as letters: a class without a digit is no accident.
+/// A number written in letters, since the learner ignores class names with digits.
 fn letters(mut number: usize) -> String {
     let mut word = String::from("k");
     loop {

@@ -1,6 +1,6 @@
-//! Pages that were written to be expensive: each is the worst that some part of the way from bytes to rows may meet.
+//! Pages that are written to be expensive: each is the worst case of some stage between bytes and rows.
 //!
-//! Shared by the tests (nothing panics, every cap is named) and by `cargo bench --bench hostile` (what each one costs).
+//! Shared by the tests (nothing panics, every limit is named) and `cargo bench --bench hostile` (the cost of each).
 
 use std::fmt::Write;
 
@@ -166,13 +166,13 @@ fn json_list(size: usize, item: impl Fn(usize) -> String) -> Vec<u8> {
     format!("[{}0]", text(size, |i| item(i) + ",")).into_bytes()
 }
 
-/// docs/design/safety.md 6.27: half of the page opens, half of it closes in the wrong order.
+/// docs/design/safety.md 6.27: half of the page opens elements, the other half closes them in the wrong order.
 fn misnested(size: usize) -> Vec<u8> {
     let open = text(size / 2, |i| format!("<b i={i}><i i={i}>"));
     format!("{open}{}", "<p>x</b>".repeat(size / 16)).into_bytes()
 }
 
-/// Items of which no two have the same tags in them.
+/// Items that all contain different tags.
 fn shapes(size: usize) -> Vec<u8> {
     const TAGS: [&str; 8] = ["b", "i", "u", "em", "code", "span", "small", "sub"];
     let item = |i: usize| {
@@ -187,7 +187,7 @@ fn shapes(size: usize) -> Vec<u8> {
     wrapped("<ul>", size, item)
 }
 
-/// Few items, each with thousands of tags of its own.
+/// Few items, each with thousands of unique tags.
 fn wide_shapes(size: usize) -> Vec<u8> {
     let item =
         |i: usize| format!("<li>{}</li>", text(size / 60, |k| format!("<y{}><z{}>x</z{}></y{}>", i + k, k, k, i + k)));
@@ -229,7 +229,7 @@ fn random_tags(size: usize) -> Vec<u8> {
     out
 }
 
-/// The word with the most repeats for its length.
+/// A Fibonacci word, which has the most repeats for its length.
 fn fibonacci(size: usize) -> Vec<u8> {
     let (mut a, mut b) = ("<b>x</b>".to_owned(), "<b>x</b><i>x</i>".to_owned());
     while b.len() < size {
@@ -259,7 +259,7 @@ fn long_rows(size: usize, rows: usize) -> Vec<u8> {
     wrapped("<ul>", size, row)
 }
 
-/// At each level a list of two, of which one holds all the rest.
+/// At each level a list of two items, one of which contains all further levels.
 fn pairs(size: usize) -> Vec<u8> {
     let levels = "<div><div>x</div>".repeat(240);
     wrapped(&levels, size, |i| format!("<p>{i}</p>"))
@@ -282,7 +282,7 @@ fn binary_tree(size: usize) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A small generator of numbers, so that a page is the same on every machine.
+/// A small pseudo-random generator, so that a page is the same on every machine.
 pub struct Random(pub u64);
 
 impl Random {

@@ -1,4 +1,5 @@
-//! `gc`, cut short: what is published and what the rules keep stays whole, and the next one brings it to its end.
+//! Interrupted garbage collection: published rows and what retention keeps stay complete, and the next collection
+//! finishes.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pieme::model::{
@@ -9,12 +10,12 @@ use pieme::store::{RetentionLimits, RunStart, Store, Trigger};
 use super::{Kind, Place, begun, kill_within, timed, told};
 use crate::promises::{Dice, role, times};
 
-/// More than are published by filling the tables that are there, and more records than one step removes.
+/// More rows than are published by refilling existing tables, and more records than one step removes.
 const ROWS: usize = 5_100;
-/// Runs of a round, most of which are too many.
+/// Runs per round, most of which exceed the limits.
 const RUNS: usize = 12;
 
-/// What may stay; everything else goes.
+/// The retention limits; everything beyond them is removed.
 const KEEP: RetentionLimits = RetentionLimits {
     pages_per_run: 20,
     bad_runs: 1,
@@ -51,7 +52,7 @@ fn check(test: &str, kind: Kind) {
     while killed < kills {
         scene.fill();
         assert!(scene.round < 10 * kills, "it is not killed in time");
-        // What is left of the round is removed by one that may be killed again.
+        // What is left of the round is removed by a collection that may be killed again.
         let mut was_killed = true;
         while was_killed && killed < kills {
             was_killed = kill_within(&mut scene.place.start(test, "collect"), within, &mut dice);
@@ -80,7 +81,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Runs that publish, that are kept aside and that fail, all with traces and pages; old changes of many records.
+    /// Runs that are published, quarantined and failed, all with traces and pages; old changes of many records.
     fn fill(&mut self) {
         self.round += 1;
         let mut store = Store::open(self.place.address()).expect("a sound store");
@@ -99,7 +100,7 @@ impl Scene {
         run(store, Outcome::Published(Publication::Changed), &rows(ROWS, &price), at)
     }
 
-    /// Whether all that should go has gone; fails where anything is gone that should not, or half.
+    /// Whether everything that should go is gone; fails where something else is gone, or half removed.
     fn inspect(&self, finished: bool) -> bool {
         let mut store = Store::open(self.place.address()).expect("a sound store");
         store.quick_check().expect("a sound store");
@@ -127,10 +128,10 @@ impl Scene {
         is_done
     }
 
-    /// What the rules keep is there.
+    /// What retention keeps is there.
     fn kept(&self, store: &Store) {
         let runs = store.past_runs(&task(), 1_000).expect("runs");
-        // The newest four, and those whose rows are there: published, before, and kept aside.
+        // The newest four, and those whose rows exist: published, previous and quarantined.
         assert!((4..=7).contains(&runs.len()), "{} runs", runs.len());
         let traced = runs.iter().filter(|run| !store.trace_lines(run.start.run).expect("traces").is_empty()).count();
         assert_eq!(traced, 2);

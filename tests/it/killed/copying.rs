@@ -1,5 +1,5 @@
-//! `pieme migrate-store`, cut short: the source is as it was, the target cannot be opened or is whole, and the same command
-//! brings it to its end.
+//! An interrupted `pieme migrate-store`: the source is unchanged, the target is either complete or cannot be opened,
+//! and the same command completes it.
 
 use std::fs;
 use std::process::Child;
@@ -11,7 +11,7 @@ use crate::all_kept::{all_kept, assert_same};
 use crate::promises::writer::try_publish;
 use crate::promises::{Dice, times};
 
-/// Generations that are published of each task: the last but one are kept too.
+/// Generations published per task; the last but one is kept, too.
 const GENERATIONS: u64 = 3;
 
 #[test]
@@ -62,11 +62,11 @@ fn check(from: Kind, to: Kind) {
     assert!(left.iter().all(|name| !name.to_string_lossy().contains("copying")), "nothing is left behind: {left:?}");
 }
 
-/// What can be opened is whole.
+/// A store that can be opened is complete.
 fn look(target: &Place, before: &[String]) -> Option<()> {
     match Store::open_reader(target.address()) {
         Ok(store) => {
-            // Tables that were just made hold nothing, and nobody takes them for a copy.
+            // Tables that were just created are empty, and are not taken for a copy.
             let found = all_kept(&store);
             if found.len() == 1 {
                 return None;

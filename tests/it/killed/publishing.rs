@@ -1,4 +1,4 @@
-//! A run's end, cut short: the old rows are published or the new ones are, with all that changed between them.
+//! An interrupted end of a run: either the old or the new rows are published, with all changes between them.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -11,9 +11,10 @@ use super::{Kind, Place, begun, kill_within, told};
 use crate::promises::writer::{self, Ack, TASKS};
 use crate::promises::{Dice, role, times};
 
-/// Of so many generations one is a large one.
+/// One in so many generations is a large one.
 const LARGE_EVERY: u64 = 4;
-/// Changes that are looked at after each kill: those that the killed process may have left half, and some of before.
+/// Changes that are checked after each kill: those that the killed process may have left half-written, and some earlier
+/// ones.
 const LOOKED_AT: u32 = 8;
 
 #[test]
@@ -47,7 +48,7 @@ fn check(name: &str, kind: Kind) {
     assert!(acked > 0, "something was published");
 }
 
-/// The process that is killed: it publishes one generation after the other, and says which ones are done.
+/// The process that is killed: it publishes one generation after the other, and reports those that are done.
 fn publish_on_and_on() {
     let (folder, address) = told();
     let mut store = Store::open(address).expect("a sound store");
@@ -64,7 +65,7 @@ fn publish_on_and_on() {
     }
 }
 
-/// Which generation of a task is published; fails where it is none, or not whole.
+/// Which generation of a task is published; fails where there is none, or where it is incomplete.
 fn shown(store: &Store, task: &str) -> Option<u64> {
     let rows = store.published(&name(task), u64::MAX, 0).expect("rows")?;
     let first = rows.table.rows.first().and_then(|row| row.cells[1].clone()).expect("rows with a number");

@@ -1,8 +1,8 @@
 //! The promises of docs/design/safety.md 2, each checked on pieme and on a control: a broken variant on which the same
 //! check must report violations.
 //!
-//! Plain `cargo nextest run` checks the short form, `PIEME_LONG=1` the counts of the table; `tests/promises.sh` runs the
-//! long form and writes docs/promises.md out of the lines that [`report`] prints.
+//! Plain `cargo nextest run` checks the short form, `PIEME_LONG=1` the counts of the table; `tests/promises.sh` runs
+//! the long form and writes docs/promises.md from the lines that [`report`] prints.
 
 #![allow(clippy::print_stdout, reason = "the lines are gathered into docs/promises.md")]
 
@@ -36,10 +36,10 @@ mod p27_unit;
 use std::env;
 use std::process::Command;
 
-/// Set for a process that a test starts out of itself: what it is to do.
+/// The environment variable with the role of a process that a test starts from its own program.
 const ROLE: &str = "PIEME_PROMISE_ROLE";
 
-/// How often: the short form for every build, or the long one.
+/// The number of repetitions, in the short or the long form.
 pub fn times(short: usize, long: usize) -> usize {
     if env::var_os("PIEME_LONG").is_some_and(|it| it == "1") { long } else { short }
 }
@@ -63,7 +63,7 @@ pub fn role() -> Option<String> {
     env::var(ROLE).ok()
 }
 
-/// Chance that can be repeated: the same seed gives the same numbers (splitmix64).
+/// A deterministic random number generator (splitmix64).
 pub struct Dice(pub u64);
 
 impl Dice {

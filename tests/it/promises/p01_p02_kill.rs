@@ -16,15 +16,15 @@ use super::{Dice, report, role, times};
 const NAME: &str = "promises::p01_p02_kill::promise_01_02_sets_are_whole_and_finished_runs_survive_kill_9";
 /// More generations than a writer makes before it is killed.
 const ENDLESS: usize = 1_000_000;
-/// A writer that publishes nothing for so long hangs.
+/// A writer that publishes nothing for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Within this time a writer publishes a dozen generations, one of them a large one.
 const LONGEST_MICROS: usize = 60_000;
-/// Changes that a killed writer may have left half, and some of before.
+/// Changes that a killed writer may have left incomplete, and some earlier ones.
 const LOOKED_AT: u32 = 20;
-/// A control that so many kills do no harm to is none.
+/// A control that is still undamaged after this many kills is given up.
 const CONTROL_KILLS: usize = 200;
-/// A look at the large table costs a hundred times one at the small.
+/// The large table is read less often: reading it costs a hundred times as much as the small one.
 const LARGE_LOOK_EVERY: usize = 50;
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ fn promise_01_02_sets_are_whole_and_finished_runs_survive_kill_9() {
     report(2, &runs, product.lost + product.corrupt, control.lost + control.corrupt);
 }
 
-/// Kills a writer again and again while readers look, until there were enough of both.
+/// Kills writers repeatedly while readers read, until there were enough of both.
 fn fire(role: &str, kills: usize, reads: usize) -> Counted {
     let folder = tempfile::tempdir().expect("a scratch folder");
     drop(Store::open(&database(folder.path())).expect("a new database"));
@@ -63,7 +63,7 @@ fn fire(role: &str, kills: usize, reads: usize) -> Counted {
             let (done, looks, half, folder) = (&done, &looks, &half, folder.path());
             threads.spawn(move || read(folder, number == 1 && role == "product", done, looks, half));
         }
-        // A kill hits the control between two of its commits by chance.
+        // A kill hits the control between two of its commits only by chance.
         let unharmed = |counted: &Counted| counted.lost + counted.corrupt == 0 && counted.kills < CONTROL_KILLS;
         while counted.kills < kills || looks.load(Ordering::Relaxed) < reads || role != "product" && unharmed(&counted)
         {
@@ -98,8 +98,8 @@ fn kill_one(folder: &Path, role: &str, dice: &mut Dice, counted: &mut Counted) {
     counted.corrupt += harm.corrupt;
 }
 
-/// Publications whose changes are not all told after the next start: every one changes all rows that both have, and the number
-/// of a generation says how many rows there are.
+/// Publications whose changes are incomplete after the next start: each changes all rows that both generations have,
+/// and the number of a generation tells how many rows there are.
 fn forgotten_changes(folder: &Path) -> usize {
     let mut store = Store::open(&database(folder)).expect("a sound database");
     store.end_interrupted_runs(Utc::now()).expect("what was cut short is finished");
@@ -124,7 +124,7 @@ fn last_words(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("stderr")).unwrap_or_default()
 }
 
-/// Looks at the views for as long as it lasts: by SQL, or as `pieme records` does.
+/// Reads the views until stopped: by SQL, or as `pieme records` does.
 fn read(folder: &Path, by_store: bool, done: &AtomicBool, looks: &AtomicUsize, half: &AtomicUsize) {
     let path = database(folder);
     let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("a reader");

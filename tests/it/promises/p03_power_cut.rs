@@ -1,5 +1,5 @@
-//! A finished run survives a power cut: what the writer asked of the disk is replayed up to any point, and of what was not
-//! synced by then a part is lost, torn or overtaken.
+//! A finished run survives a power cut: the writer's disk operations are replayed up to any point, and those not synced
+//! by then are partly lost, torn or reordered.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ fn promise_03_finished_runs_survive_a_power_cut() {
     report(3, &counted, product.corrupt + product.lost, control.corrupt + control.lost);
 }
 
-/// Lets a writer work on a new database and writes down what it asks of the disk.
+/// Runs a writer on a new database and records its disk operations.
 fn record(role: &str, generations: usize) -> Vec<Op> {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let data = folder.path().join("data");
@@ -67,7 +67,7 @@ fn replay(ops: &[Op], states: usize) -> Harm {
 }
 
 fn after_cut(files: &BTreeMap<String, Vec<u8>>, acks: &[Ack]) -> Harm {
-    // In memory where there is a file system for it: ten thousand states are many writes.
+    // In a tmpfs if there is one: ten thousand states are many writes.
     let memory = Path::new("/dev/shm");
     let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     let folder = folder.expect("a scratch folder");

@@ -1,4 +1,4 @@
-//! A full disk costs one run, not the data, and is over when there is room again.
+//! A full disk fails one run and loses no data; the next run succeeds when there is space again.
 
 use std::fs;
 use std::path::Path;
@@ -28,15 +28,15 @@ fn promise_04_a_full_disk_costs_one_run_and_not_the_data() {
         let step = if task == "small" { times(4, 1) } else { times(60, 3) };
         let (hit, wrong) = fill_up("product", task, step);
         (points, violations) = (points + hit, violations + wrong);
-        // Publishing row by row: half of them are gone when the disk is full.
+        // The control publishes row by row: half of them are lost when the disk is full.
         control += fill_up("autocommit", task, step * 10).1;
     }
     let counted = format!("disk full (ENOSPC) at each of {points} writes of a run: old rows not intact, not recovered");
     report(4, &counted, violations, control);
 }
 
-/// Lets the disk be full after 0, `step`, 2 × `step` … writes, until a run gets through. How often it was in the way, and
-/// how often something was wrong.
+/// Fills the disk after 0, `step`, 2 × `step` … writes, until a run succeeds. Returns how often the full disk was hit,
+/// and how often something was wrong.
 fn fill_up(role: &str, task: &str, step: usize) -> (usize, usize) {
     let (mut hit, mut wrong) = (0, 0);
     let scratch = tempfile::tempdir().expect("a scratch folder");
@@ -65,7 +65,7 @@ fn fill_up(role: &str, task: &str, step: usize) -> (usize, usize) {
     panic!("no run of {role} ever got through");
 }
 
-/// A database with generation 1 of the task, published with room enough.
+/// A database with generation 1 of the task, published with enough space.
 fn prepare(folder: &Path, role: &str, task: &str) {
     let mut store = Store::open(&database(folder)).expect("a new database");
     if role == "product" {
@@ -75,7 +75,8 @@ fn prepare(folder: &Path, role: &str, task: &str) {
     }
 }
 
-/// The process on the full disk: publishes, fails, looks, gets room, publishes again. Says whether all was right.
+/// The process on the full disk: publishes, fails, checks the rows, gets space, publishes again. Reports whether all
+/// was right.
 fn publish_on_a_full_disk(role: &str) {
     let folder = writer::folder();
     let task = std::env::var("PIEME_PROMISE_TASK").expect("the test names a task");

@@ -3,7 +3,7 @@
 use super::report;
 use crate::monitor::{NAMES, framed, labelled, rows, run, shifted, table};
 
-/// Pages on which nobody should believe the rows; `seed` makes each a little different.
+/// Pages whose rows must not be published; `seed` varies each a little.
 fn bad_pages(seed: usize) -> [(&'static str, String); 4] {
     let word = |i: usize| format!("<div><b>{}</b>{}</div>", (i * seed) % 97, (i * 31 + seed) % 89);
     [
@@ -14,7 +14,7 @@ fn bad_pages(seed: usize) -> [(&'static str, String); 4] {
     ]
 }
 
-/// Runs of bad pages, one after the other, after which the rows of before are not there as they were; and runs in all.
+/// Counts the runs on bad pages after which the published rows are not the same as before, and all runs.
 fn replaced(afterwards: &[&str]) -> (usize, usize) {
     let (stage, page) = labelled();
     let good = rows(&stage);
@@ -39,7 +39,7 @@ fn replaced(afterwards: &[&str]) -> (usize, usize) {
 #[test]
 fn promise_05_bad_rows_replace_nothing() {
     let (violations, runs) = replaced(&[]);
-    // Without a gate: whatever was kept aside is published at once.
+    // The control has no quarantine: such rows are published at once.
     let (control, _) = replaced(&["label", "hotels", "--accept"]);
     report(
         5,

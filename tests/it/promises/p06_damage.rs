@@ -1,4 +1,4 @@
-//! A damaged database is refused with a message, or its data is whole; it is never made anew.
+//! A damaged database is refused with a message, or its data is intact; it is never created anew.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +25,7 @@ fn promise_06_a_damaged_database_is_refused_or_whole() {
     let mut damaged: Vec<Vec<u8>> = Vec::new();
     for part in 0..flips {
         let mut bytes = whole.clone();
-        // One in every stretch of the file, at a place of chance.
+        // One in every section of the file, at a random place.
         let at = whole.len() * part / flips + dice.below(whole.len() / flips);
         bytes[at] ^= 1 << dice.below(8);
         damaged.push(bytes);
@@ -39,7 +39,7 @@ fn promise_06_a_damaged_database_is_refused_or_whole() {
     assert!(refused > cuts, "damage is noticed");
 }
 
-/// What others do with a file that they cannot read.
+/// The control: replaces a file that cannot be read.
 fn open_or_start_anew(path: &Path) -> Result<Store, StoreError> {
     Store::open(path).or_else(|_| {
         fs::remove_file(path).expect("a file");
@@ -57,7 +57,7 @@ fn made(folder: &Path) -> Vec<u8> {
     fs::read(database(folder)).expect("a file")
 }
 
-/// Whether it was refused, and whether something is wrong: as counts, to be added up.
+/// Counts, to be added up: whether it was refused, and whether something is wrong.
 fn judge(bytes: &[u8], open: impl Fn(&Path) -> Result<Store, StoreError>) -> (usize, usize) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = database(folder.path());
@@ -83,7 +83,7 @@ fn is_whole(store: &Store, path: &Path) -> bool {
     })
 }
 
-/// Starts the daemon on what stands there; it must not come up.
+/// Starts the daemon on the damaged file; it must not come up.
 fn refused(stage: &Stage) -> Said {
     Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
         .arg("--config")
@@ -150,7 +150,7 @@ fn input_60_a_database_that_cannot_be_written_to_is_said() {
     let mut daemon = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"));
     daemon.arg("--config").arg(stage.path("config.toml"));
     if nix::unistd::geteuid().is_root() {
-        // Modes are nothing to root.
+        // Root ignores file modes.
         daemon.uid(NOBODY).gid(NOBODY);
     }
     let said: Said = daemon.output().expect("it starts").into();

@@ -9,11 +9,11 @@ use super::slots::{Down, PERIOD, lay_out, slots, wrong};
 use super::{Dice, report, times};
 use crate::stage::Stage;
 
-/// Due one after the other, so that there is always one about to begin.
+/// Due one after the other, so that one is always about to start.
 const TASKS: usize = 6;
-/// A daemon lives this long at most before it is killed.
+/// The daemon is killed after this long at most.
 const LONGEST_MS: usize = 1_500;
-/// What fell due last may still be about to begin.
+/// The last due run may still be about to start.
 const MARGIN: TimeDelta = TimeDelta::seconds(2);
 
 #[test]
@@ -58,7 +58,7 @@ fn promise_08_every_due_slot_has_one_run_over_kill_9_and_restart() {
     report(8, &counted, violations, control);
 }
 
-/// What a daemon does that makes up the newest slot at each start and does not look whether it had its run.
+/// The control: a daemon that makes up the newest slot at each start without checking whether it has had its run.
 fn without_unique_slots(mut slots: Vec<DateTime<Utc>>, first: DateTime<Utc>, downs: &[Down]) -> Vec<DateTime<Utc>> {
     let newest = |now: DateTime<Utc>| {
         let since_ms = (now - first).num_milliseconds();

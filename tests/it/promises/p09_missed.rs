@@ -1,4 +1,4 @@
-//! What was missed is made up once, if it is not too old; and however many are due at once, no more run than may.
+//! A missed run is made up once, if it is not too old; and however many runs are due at once, `max_running` holds.
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 
@@ -9,7 +9,7 @@ use crate::stage::Stage;
 const MAX_RUNNING: usize = 2;
 const DAYS_OFF: i64 = 7;
 
-/// How an hourly task is made up for whose newest slot was half an hour ago.
+/// How missed runs of an hourly task are made up when its newest slot was half an hour ago.
 struct Policy {
     name: &'static str,
     schedule: &'static str,
@@ -40,7 +40,7 @@ fn promise_09_a_week_off_is_made_up_once_and_never_above_the_cap() {
     let expected: usize = tasks.iter().map(|(_, policy)| policy.make_ups).sum();
     let ended = "SELECT count(*) FROM _runs WHERE trigger != 'person' AND ended IS NOT NULL";
     stage.wait_for("the make-up runs", || stage.sql(ended).parse::<usize>().is_ok_and(|count| count >= expected));
-    // The store is asked for what comes next: whatever was to be made up has been put in line by now.
+    // The next due time is in the store, so every run to be made up has been queued by now.
     let count = |task: &str| {
         let sql = format!("SELECT count(*) FROM _runs WHERE task = '{task}' AND trigger != 'person'");
         stage.sql(&sql).parse::<usize>().expect("a number")
@@ -58,7 +58,8 @@ fn promise_09_a_week_off_is_made_up_once_and_never_above_the_cap() {
         times_of_runs.iter().map(|_| (first, Utc::now())).collect();
     control += at_once(&begun_together).saturating_sub(MAX_RUNNING);
     let counted = format!(
-        "{} hourly tasks after {DAYS_OFF} days off, {expected} make-up runs: too many, too few, more than {MAX_RUNNING} at once",
+        "{} hourly tasks after {DAYS_OFF} days off, {expected} make-up runs: too many, too few, \
+         more than {MAX_RUNNING} at once",
         tasks.len()
     );
     report(9, &counted, violations, control);
@@ -74,7 +75,7 @@ fn intervals(stage: &Stage) -> Vec<(DateTime<Utc>, DateTime<Utc>)> {
     rows.lines().filter_map(|row| row.split_once('|')).map(|(from, to)| (parse(from), parse(to))).collect()
 }
 
-/// The most runs that went at the same time.
+/// The maximum number of concurrent runs.
 fn at_once(runs: &[(DateTime<Utc>, DateTime<Utc>)]) -> usize {
     runs.iter().map(|(at, _)| runs.iter().filter(|(from, to)| from <= at && at < to).count()).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Daylight saving is right: eight zones, both changes of a year, five specs, against a scan of every minute.
+//! Daylight saving: eight zones, both changes of a year and five schedules, compared with a scan of every minute.
 
 use chrono::{DateTime, NaiveTime, Offset, TimeDelta, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
@@ -20,7 +20,7 @@ const ZONES: [&str; 8] = [
     "Asia/Beirut",
 ];
 
-/// A spec, and the times of day that it names; none: every half hour.
+/// A schedule, and its times of day; none means every half hour.
 const SPECS: [(&str, &[(u32, u32)]); 5] = [
     ("30 1 * * *", &[(1, 30)]),
     ("30 2 * * *", &[(2, 30)]),
@@ -50,7 +50,7 @@ fn promise_10_slots_are_right_on_the_days_when_the_clock_changes() {
     report(10, &counted, violations, control);
 }
 
-/// The instants of a year at which the zone's offset moves.
+/// The instants of a year at which the zone's offset changes.
 fn changes(zone: Tz, year: i32) -> Vec<DateTime<Utc>> {
     let start = Utc.with_ymd_and_hms(year, 1, 1, 0, 0, 0).single().expect("a new year");
     let offset = |at: DateTime<Utc>| at.with_timezone(&zone).offset().fix();
@@ -60,15 +60,15 @@ fn changes(zone: Tz, year: i32) -> Vec<DateTime<Utc>> {
         .collect()
 }
 
-/// A time of day is the first minute of its date at which the wall clock shows it or a later one; half hours are whatever
-/// the wall clock shows.
+/// A time of day is the first minute of its date at which the local clock shows it or a later time; half hours are
+/// whatever the local clock shows.
 fn by_the_minute(zone: Tz, of_day: &[(u32, u32)], from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<DateTime<Utc>> {
     let wall = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local();
     let minutes = (1..).map(|minute| from + TimeDelta::minutes(minute)).take_while(|at| *at <= to);
     if of_day.is_empty() {
         return minutes.filter(|at| wall(*at).minute() % 30 == 0).collect();
     }
-    // A day earlier, so that what was reached before `from` is known.
+    // A day earlier, so that times reached before `from` are known.
     let earlier = (-1_440..=0).map(|minute| from + TimeDelta::minutes(minute));
     let mut reached: Vec<chrono::NaiveDateTime> = Vec::new();
     let mut slots = Vec::new();
@@ -91,7 +91,7 @@ fn ours(spec: &str, zone: Tz, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<Dat
     chain(from, to, |at| next_due(&schedule, at, &task).expect("a slot").slot.0)
 }
 
-/// The library by itself, on the zone's own clock.
+/// The control: the cron library alone, in the zone's local time.
 fn croner_alone(spec: &str, zone: Tz, from: DateTime<Utc>, to: DateTime<Utc>) -> Vec<DateTime<Utc>> {
     let cron: Cron = spec.parse().expect("a spec");
     chain(from, to, |at| cron.find_next_occurrence(&at.with_timezone(&zone), false).expect("a slot").to_utc())

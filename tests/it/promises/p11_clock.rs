@@ -1,4 +1,4 @@
-//! A clock that is set does no harm: at most one run is made up, and nobody falls silent.
+//! Setting the clock does no harm: at most one run is made up, and no task stops running.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ fn promise_11_a_clock_that_is_set_does_no_harm() {
     report(11, &counted, violations, control);
 }
 
-/// What is planned right after each jump, at many moments of the period. The control goes on with the plan of before.
+/// The plan right after each jump, at many moments of the period. The control keeps the old plan.
 fn on_paper() -> (usize, usize, usize) {
     let name = TaskName::new(TASK).expect("a name");
     let hourly = Schedule { every: Some(TimeSpan::seconds(3_600)), ..Schedule::default() };
@@ -80,7 +80,7 @@ fn set_the_clock(library: &Path, (name, seconds): &(&str, i64)) -> usize {
         ("FAKETIME_NO_CACHE", "1"),
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
     ]);
-    let noticed = || stage.read("log").contains("the clock was set");
+    let noticed = || stage.read("log").contains("the system clock jumped");
     stage.wait_for("a first run", || runs(&stage, TASK) > 0);
     // Cron's shortest period is a minute: the long form has the time to wait for one that comes a second time.
     let by_cron = times(0, 1) > 0 && *seconds == -3_600;
@@ -101,7 +101,7 @@ fn set_the_clock(library: &Path, (name, seconds): &(&str, i64)) -> usize {
         violations += usize::from(jumped.elapsed() > SILENCE_OF_CRON);
     }
     let made_up = stage.sql("SELECT count(*) FROM _runs WHERE trigger = 'catch-up' GROUP BY task");
-    // One may be of the start itself.
+    // One may come from the start itself.
     violations += made_up.lines().map(|count| count.parse::<usize>().unwrap_or(0).saturating_sub(2)).sum::<usize>();
     violations
 }

@@ -24,7 +24,7 @@ fn promise_12_a_task_never_overlaps_itself_and_is_never_stuck() {
     let mut dice = Dice(12);
     for _ in 0..kills {
         let daemon = stage.start_daemon();
-        // What a daemon sees that believes the flags it finds, without asking whose they are.
+        // The control: a daemon that trusts the running flags it finds, whoever set them.
         stuck += usize::from(is_flagged(&stage));
         let before = runs(&stage);
         let mut asked = ask_for_a_run(&stage);
@@ -63,7 +63,7 @@ fn ask_for_a_run(stage: &Stage) -> Child {
 
 fn database(stage: &Stage) -> Connection {
     let database = Connection::open(stage.path("state/pieme.db")).expect("the database");
-    // Who opens it after a kill mends it first.
+    // The first process that opens the database after a kill recovers it.
     database.busy_timeout(ORPHANS).expect("patience");
     database
 }
@@ -77,7 +77,7 @@ fn runs(stage: &Stage) -> usize {
     count(stage, "SELECT count(*) FROM _runs")
 }
 
-/// Somebody wrote that it is running, and nobody that it ended, in an earlier life of the daemon.
+/// Whether the database has a run that started under an earlier daemon and never ended.
 fn is_flagged(stage: &Stage) -> bool {
     if !stage.path("state/pieme.db").exists() {
         return false;
@@ -85,7 +85,7 @@ fn is_flagged(stage: &Stage) -> bool {
     count(stage, "SELECT count(*) FROM _runs WHERE ended IS NULL AND trigger = 'person'") > 0
 }
 
-/// Pairs of runs that went at the same time.
+/// Pairs of runs that overlapped.
 fn overlapping(stage: &Stage) -> usize {
     count(
         stage,

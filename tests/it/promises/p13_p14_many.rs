@@ -1,4 +1,5 @@
-//! Ten thousand tasks: a quick start, little memory, an idle daemon that is idle, runs on time, and every folder seen.
+//! Ten thousand tasks: a quick start, little memory, little CPU time while idle, runs on time, and every folder
+//! noticed.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use rusqlite::{Connection, params};
 use super::{report, times};
 use crate::stage::Stage;
 
-/// Of the practice shop: what a learned task looks like.
+/// The template of the practice shop, for a learned task.
 const TEMPLATE: &str = include_str!("../../../tasks/practice-shop/template.json");
 /// Clock ticks a second, as /proc counts them on every Linux.
 const TICKS: f64 = 100.0;
@@ -46,7 +47,7 @@ fn promise_13_many_tasks_start_quickly_rest_quietly_and_run_on_time() {
         lay_out(&stage, number);
     }
     let due_within = TimeDelta::seconds(times(5, 30) as i64);
-    // Far away, but for a few that are due a while after the start.
+    // Due in the far future, except a few that are due shortly after the start.
     let first = Utc::now().trunc_subsecs(3) + TimeDelta::seconds(times(7, 60) as i64);
     remember(&stage, tasks, |number| match number {
         near if near < due => first + due_within * i32::try_from(near).unwrap_or(0) / i32::try_from(due).unwrap_or(1),
@@ -67,11 +68,12 @@ fn promise_13_many_tasks_start_quickly_rest_quietly_and_run_on_time() {
     let allowed =
         [limits.start.as_secs_f64(), limits.rss_mb as f64, limits.idle_percent, limits.late_p99.as_secs_f64()];
     let counted = format!(
-        "{tasks} tasks: ready after {:.2} s, {rss_after} MB, idle {idle:.2} % CPU, {due} runs late by {:.3} s (p99): beyond the limits",
+        "{tasks} tasks: ready after {:.2} s, {rss_after} MB, idle {idle:.2} % CPU, \
+         {due} runs late by {:.3} s (p99): beyond the limits",
         start.as_secs_f64(),
         late.as_secs_f64()
     );
-    // The control starts the same runs by a clock that looks too seldom.
+    // The control starts the same runs by a clock that ticks too rarely.
     let coarse = p99(started_by_ticks(&stage, limits.late_p99 * 2));
     let coarse = [measured[0], measured[1], measured[2], coarse.as_secs_f64()];
     report(13, &counted, beyond(&measured, &allowed), beyond(&coarse, &allowed));
@@ -97,12 +99,12 @@ fn promise_14_every_folder_is_seen_however_many_are_dropped_at_once() {
         laid_out.as_secs_f64(),
         (all - laid_out).as_secs_f64()
     );
-    // The control is the look of the very moment: what a watcher says without a rescan after it.
+    // The control is a watcher without a rescan after its events.
     report(14, &counted, usize::from(all > limits.seen + laid_out) + (tasks - seen()), control);
 }
 
 fn lay_out(stage: &Stage, number: usize) {
-    // Nothing that the daemon does by itself: disabled tasks would not be planned, far-away ones are.
+    // Not disabled, because those would not be planned; due so late that no run starts.
     stage.write_task(&name(number), "/bad/404", "[schedule]\nevery = \"6h\"\n");
     stage.write(&format!("tasks/{}/template.json", name(number)), TEMPLATE);
 }
@@ -111,7 +113,7 @@ fn name(number: usize) -> String {
     format!("task-{number:05}")
 }
 
-/// As if each task had run before, and what is promised; in one transaction, past the store.
+/// Records an earlier run and the next due time of each task, in one transaction, directly by SQL.
 fn remember(stage: &Stage, tasks: usize, next: impl Fn(usize) -> DateTime<Utc>) {
     fs::create_dir_all(stage.path("state")).expect("a state folder");
     let path = stage.path("state/pieme.db");
@@ -130,7 +132,8 @@ fn remember(stage: &Stage, tasks: usize, next: impl Fn(usize) -> DateTime<Utc>) 
             .expect("a task");
         transaction
             .execute(
-                "INSERT INTO _runs (id, task, trigger, started, ended, outcome, cause, sentence, rows, pages, provisional)
+                "INSERT INTO _runs (id, task, trigger, started, ended, outcome, cause, sentence, rows, \
+                 pages, provisional)
                  VALUES (?1, ?2, 'person', ?3, ?3, 'failed', 'http', 'before', 0, 0, 0)",
                 params![run, task, before],
             )
@@ -139,7 +142,7 @@ fn remember(stage: &Stage, tasks: usize, next: impl Fn(usize) -> DateTime<Utc>) 
     transaction.commit().expect("all of it");
 }
 
-/// The log says when tasks/ was taken in; the socket answers before that.
+/// The log shows when tasks/ was read; the socket answers earlier.
 fn ready_after(stage: &Stage, started: Instant) -> Duration {
     stage.wait_for("the daemon to be ready", || stage.read("log").contains("the daemon is ready"));
     started.elapsed()
@@ -151,7 +154,7 @@ fn rss_mb(pid: u32) -> u64 {
     line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).expect("a number") / 1024
 }
 
-/// Of one core, over a while in which nothing is due.
+/// CPU usage in percent of one core, while nothing is due.
 fn idle_percent(pid: u32, over: Duration) -> f64 {
     let used = || {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("its stat");
@@ -170,14 +173,14 @@ fn lateness(stage: &Stage) -> Vec<Duration> {
     rows.lines().filter_map(late).map(|late| late.to_std().unwrap_or_default()).collect()
 }
 
-/// How late the same runs would begin if due ones were looked for only so often.
+/// How late the same runs would start if the clock ticked only this often.
 fn started_by_ticks(stage: &Stage, every: Duration) -> Vec<Duration> {
     let rows = stage.sql("SELECT slot FROM _runs WHERE slot IS NOT NULL");
     let every_ms = i64::try_from(every.as_millis()).expect("a few seconds");
     let mut slots: Vec<DateTime<Utc>> = rows.lines().map(|slot| slot.parse().expect("an instant")).collect();
     slots.sort();
     let first = slots[0];
-    // It has looked just before the first of them.
+    // The last tick was just before the first of them.
     let late_ms = |slot: DateTime<Utc>| every_ms - (slot - first).num_milliseconds().rem_euclid(every_ms);
     slots.into_iter().map(|slot| Duration::from_millis(late_ms(slot).unsigned_abs())).collect()
 }

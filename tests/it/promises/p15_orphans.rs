@@ -1,4 +1,4 @@
-//! No orphans: when the daemon is killed, its runs end with it.
+//! No orphans: when the daemon is killed, its children end with it.
 
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ fn promise_15_no_run_outlives_the_daemon() {
     }
     let kills = times(4, 1_000);
     let mut stage = Stage::new();
-    // A site that takes every connection and says nothing: a run waits there for ever.
+    // A site that accepts every connection and never answers: a run waits there for ever.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/", silent.local_addr().expect("it is bound"));
     let fetch = "[fetch]\nallow_private = true\nrobots_txt = false\nretries = 0\n";
@@ -44,7 +44,7 @@ fn promise_15_no_run_outlives_the_daemon() {
         signal_process(daemon, "-KILL");
         stage.daemon_ended();
         orphans += runs.iter().filter(|&&run| outlives(run)).count();
-        // It was asking a daemon that is gone.
+        // The client was waiting for a daemon that is gone.
         let _ = asked.expect("pieme starts").wait();
     }
     let mut parent = again(NAME, "careless").stdout(Stdio::piped()).spawn().expect("this program");
@@ -71,7 +71,7 @@ fn outlives(pid: u32) -> bool {
     is_alive(pid)
 }
 
-/// What most programs do: starts a process, and does not think of its own end.
+/// The control: starts a process without tying it to its parent.
 fn careless_parent() -> ! {
     let mut child = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().expect("a process");
     let _ = child.wait();

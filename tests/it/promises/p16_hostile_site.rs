@@ -1,4 +1,4 @@
-//! A hostile site hurts only its own run: the daemon grows by nothing, and another task is served meanwhile.
+//! A hostile site harms only its own run: the daemon does not grow, and another task runs meanwhile.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -30,14 +30,14 @@ fn promise_16_a_hostile_site_hurts_only_its_own_run() {
     }
     let server = TcpListener::bind("0.0.0.0:0").expect("a free port");
     let port = server.local_addr().expect("it is bound").port();
-    // Each a host of its own: at one host runs take turns.
+    // Each has a host of its own: at one host runs take turns.
     let url = |kind: &str| {
         let place = KINDS.iter().position(|(it, _)| *it == kind).expect("one of them");
         format!("http://127.0.0.{}:{port}/{kind}", place + 2)
     };
     std::thread::spawn(move || {
         for stream in server.incoming().flatten() {
-            // Whoever hangs up in the middle has had enough.
+            // A client that hangs up early has hit its limit.
             std::thread::spawn(move || drop(answer(stream)));
         }
     });
@@ -50,7 +50,8 @@ fn promise_16_a_hostile_site_hurts_only_its_own_run() {
     }
     let before = Vitals::of(daemon);
     for (kind, _) in KINDS {
-        let rest = "[limits]\ntimeout = \"6s\"\nmax_page_bytes = \"8M\"\n[fetch]\nallow_private = true\nrobots_txt = false\nretries = 0\ndelay = \"0s\"\n";
+        let rest = "[limits]\ntimeout = \"6s\"\nmax_page_bytes = \"8M\"\n[fetch]\nallow_private = true\n\
+                    robots_txt = false\nretries = 0\ndelay = \"0s\"\n";
         stage.write(&format!("tasks/{kind}/task.toml"), &format!("url = \"{}\"\n{rest}", url(kind)));
     }
     let mut wrong = 0;
@@ -106,12 +107,12 @@ fn answer(mut stream: TcpStream) -> std::io::Result<()> {
             format!("HTTP/1.1 302 Found\r\nLocation: {path}x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
                 .as_bytes(),
         ),
-        // Silent: until the other side has had enough.
+        // Never answers, until the client gives up.
         _ => stream.read(&mut [0; 1]).map(drop),
     }
 }
 
-/// What a daemon without runs of their own would do: read the page in its own process.
+/// The control: reads the page in its own process.
 fn fetches_itself() {
     let url = std::env::var(URL).expect("it is told");
     let (host, path) = url.trim_start_matches("http://").split_once('/').expect("an address");

@@ -1,4 +1,4 @@
-//! A hung daemon is noticed: the watchdog is fed from the loop, after the store has taken a write.
+//! A daemon that hangs is detected: the watchdog is fed from the event loop, after a write to the store.
 
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::report;
 use crate::stage::Stage;
 
-/// As long as systemd would wait here.
+/// The watchdog timeout of the test.
 const WATCHDOG: Duration = Duration::from_secs(3);
 
 #[test]
@@ -23,7 +23,7 @@ fn promise_17_a_daemon_whose_store_hangs_is_not_alive() {
     let hanging = Connection::open(stage.path("state/pieme.db")).expect("the store");
     hanging.busy_timeout(10 * WATCHDOG).expect("patience");
     hanging.execute_batch("BEGIN EXCLUSIVE").expect("others write for a moment only");
-    // What was on its way may still come.
+    // A message that was sent before may still arrive.
     signs_of_life(&systemd, WATCHDOG / 3);
     let while_it_hangs = signs_of_life(&systemd, WATCHDOG);
     hanging.execute_batch("COMMIT").expect("it was ours");
@@ -36,7 +36,7 @@ fn bound(path: &Path) -> UnixDatagram {
     UnixDatagram::bind(path).expect("a socket")
 }
 
-/// How often it says within this time that it is alive; the first is enough for a long wait.
+/// Counts the watchdog messages within this time; for a long wait the first is enough.
 fn signs_of_life(systemd: &UnixDatagram, time: Duration) -> usize {
     let until = Instant::now() + time;
     let mut heard = 0;
@@ -52,7 +52,7 @@ fn signs_of_life(systemd: &UnixDatagram, time: Duration) -> usize {
     heard
 }
 
-/// What many do: a thread that says so, whatever the rest of the program does.
+/// The control: a thread that feeds the watchdog, whatever the rest of the program does.
 fn side_thread(path: &Path) -> usize {
     let systemd = bound(path);
     let done = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! A stop is clean: in time, and what was running or waiting is still owed.
+//! A stop is clean: it ends in time, and runs that were running or queued stay due.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::slots::{PERIOD, lay_out};
 use super::{Dice, report, times};
 use crate::stage::{Stage, is_alive};
 
-/// One hangs, the others stand in line behind it.
+/// One task hangs, the others are queued behind it.
 const TASKS: usize = 4;
 const IN_TIME: Duration = Duration::from_secs(45);
 
@@ -38,11 +38,11 @@ fn promise_18_a_stop_is_in_time_and_loses_no_run() {
         let now = Utc::now();
         let next: Vec<Option<DateTime<Utc>>> = tasks.iter().map(|task| next_due(&stage, task)).collect();
         lost += not_owed(&next, now);
-        // As if the next run had been promised when this one fell due.
+        // As if the next due time had been stored when this run became due.
         let promised: Vec<Option<DateTime<Utc>>> = next.iter().map(|due| due.map(|due| due + PERIOD * 360)).collect();
         control += not_owed(&promised, now);
     }
-    // And what is owed is done.
+    // And the runs that stayed due are made.
     for task in &tasks {
         lay_out_again(&stage, task);
     }
@@ -70,7 +70,7 @@ fn next_due(stage: &Stage, task: &str) -> Option<DateTime<Utc>> {
     stage.sql(&format!("SELECT next_due FROM _task WHERE name = '{task}'")).parse().ok()
 }
 
-/// Tasks that would not run at the next start, although their time has come.
+/// Tasks that would not run at the next start, although they are due.
 fn not_owed(next: &[Option<DateTime<Utc>>], now: DateTime<Utc>) -> usize {
     next.iter().filter(|due| due.is_none_or(|due| due > now)).count()
 }

@@ -1,4 +1,5 @@
-//! A task that crashes again and again is put off for longer and longer, is flagged, and is nobody else's business.
+//! Crash backoff: a task that crashes repeatedly is retried at growing intervals, is flagged, and affects no other
+//! task.
 
 use std::fs::File;
 use std::time::{Duration, SystemTime};
@@ -28,13 +29,14 @@ fn promise_19_a_task_that_crashes_again_and_again_is_put_off_and_flagged() {
     let (tries, too_many) = a_day(|runs, schedule| backoff_until(runs, schedule, None));
     let (_, control) = a_day(|_, _| None);
     let counted = format!(
-        "{crashes} crashes in rows of 3 and more: not put off, not flagged, forgotten over kill -9, in the way of others; \
+        "{crashes} crashes in rows of 3 and more: not put off, not flagged, forgotten over kill -9, \
+         in the way of others; \
          {tries} tries in a day of a task every 10 s: too many"
     );
     report(19, &counted, violations + too_many, control);
 }
 
-/// A task that has crashed `before` times does so once more under the real daemon, which is then killed and started again.
+/// Lets a task that has crashed `before` times crash again under the real daemon, which is then killed and restarted.
 fn crash_once_more(before: usize) -> usize {
     let mut stage = Stage::new();
     let config = stage.read("config.toml");
@@ -76,7 +78,7 @@ fn crash_once_more(before: usize) -> usize {
     violations
 }
 
-/// How long a task is left alone after so many crashes in a row.
+/// The expected backoff after this many consecutive crashes.
 fn pause(crashes: usize) -> TimeDelta {
     let hours = if crashes < 3 { 1 } else { (1 << (crashes - 2)).min(24) };
     TimeDelta::seconds(HOUR * hours)
@@ -86,7 +88,7 @@ fn next(stage: &Stage) -> Option<DateTime<Utc>> {
     stage.status(POISON)["next"].as_str()?.parse().ok()
 }
 
-/// As if it had crashed so often, an hour apart; it was left alone for as long as that asks for, and the next run is due.
+/// Records this many crashes, an hour apart; the backoff after them is over, and the next run is due.
 fn remember_crashes(stage: &Stage, count: usize) {
     let yesterday = SystemTime::now() - Duration::from_secs(86_400);
     let file = File::options().append(true).open(stage.path("tasks/poison/task.toml")).expect("its task.toml");
@@ -103,7 +105,7 @@ fn remember_crashes(stage: &Stage, count: usize) {
     store.set_next_due(&name(), Some(last + pause(count))).expect("promised");
 }
 
-/// A day of a task that always crashes, as the clock would run it: how often it was tried, and how often too often.
+/// Simulates a day of a task that always crashes: how often it was tried, and how often too early.
 fn a_day(until: impl Fn(&[RunRow], &Schedule) -> Option<DateTime<Utc>>) -> (usize, usize) {
     // Three in a row, then 13 doublings up to a day.
     const ENOUGH: usize = 16;

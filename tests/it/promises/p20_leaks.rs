@@ -1,10 +1,10 @@
-//! Nothing leaks over time: after many runs the daemon has no more memory, files and threads than after some.
+//! Nothing leaks: after many runs the daemon has no more memory, descriptors and threads than after a few.
 
 use super::vitals::Vitals;
 use super::{report, times};
 use crate::stage::Stage;
 
-/// What the most of the second half may be over the most of the first.
+/// How much the maximum of the second half may exceed that of the first.
 const MOST_GROWTH: u64 = 2 << 10;
 
 #[test]
@@ -32,16 +32,16 @@ fn promise_20_nothing_leaks_over_time() {
     report(20, &counted, leaks, self::leaks(&leaking));
 }
 
-/// In how many ways the second half has more than the first.
+/// The number of figures that are higher in the second half.
 fn leaks(seen: &[Vitals]) -> usize {
     leaks_over(seen, MOST_GROWTH)
 }
 
-/// The same where memory may grow by some kilobytes more: pages have caches.
+/// The same with a higher tolerance for memory, because pages have caches.
 pub fn leaks_over(seen: &[Vitals], kilobytes: u64) -> usize {
     let (first, second) = seen.split_at(seen.len() / 2);
     let most = |half: &[Vitals], of: fn(&Vitals) -> u64| half.iter().map(of).max().unwrap_or(0);
-    // Between two looks a run may still be ending: one thread and its pipes.
+    // A run may still be ending between two measurements: one thread and its pipes.
     let more = |of: fn(&Vitals) -> u64, by: u64| usize::from(most(second, of) > most(first, of) + by);
     more(|it| it.kilobytes, kilobytes) + more(|it| it.threads, 2) + more(|it| it.files as u64, 4)
 }

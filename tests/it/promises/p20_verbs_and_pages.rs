@@ -1,4 +1,4 @@
-//! Nothing leaks over time, whoever asks: every verb of the CLI and every page of the dashboard, again and again.
+//! Nothing leaks over many requests: every verb of the CLI and every page of the dashboard, repeatedly.
 
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const IDLE: &str = "idle";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Kilobytes. Each of four connections to the store has a cache, and the allocator keeps what it had.
 const MOST_GROWTH: u64 = 8 << 10;
-/// The program itself is started this much less often than its requests are made.
+/// How much less often the program itself is started than its requests are made.
 const A_START_EVERY: usize = 50;
 
 /// Every verb that asks the daemon or reads its store, as it is typed.
@@ -53,7 +53,8 @@ const VERBS: &[&[&str]] = &[
     &["explain", SHOP],
 ];
 
-/// Verbs that start a daemon or a site of their own, work on files and addresses, or are done by the requests of the others.
+/// Verbs that start a daemon or a site themselves, work on files and addresses, or are covered by the requests of
+/// others.
 const ELSEWHERE: &[&str] = &[
     "demo",
     "add",
@@ -98,7 +99,8 @@ fn promise_20_no_verb_and_no_page_leaks() {
     }
     let seen: Vec<Vitals> = (0..rounds).map(round).collect();
     let counted = format!(
-        "{rounds} times each of {} pages of the dashboard by new and by kept connections and of {} requests of the CLI, {} times \
+        "{rounds} times each of {} pages of the dashboard by new and by kept connections \
+         and of {} requests of the CLI, {} times \
          each of {} command lines: growth of memory over 8 MB, of files, of threads",
         visitor.paths.len(),
         REQUESTS,
@@ -111,7 +113,7 @@ fn promise_20_no_verb_and_no_page_leaks() {
 /// Rounds of the control: a process may hold only so many descriptors.
 const MOST_FORGOTTEN: usize = 1_000;
 
-/// What a program looks like that forgets a connection each time: this one.
+/// The control: this process, leaking a connection each time.
 fn leaking(rounds: usize) -> Vec<Vitals> {
     let mut forgotten = Vec::new();
     let round = |_| {
@@ -145,7 +147,7 @@ fn type_all_verbs(stage: &Stage) {
 /// Requests that [`make_all_requests`] makes.
 const REQUESTS: usize = 8;
 
-/// All that the CLI can ask the daemon for, by its own client; a run is asked for by the program.
+/// Makes all requests of the CLI with its own client; runs are requested by the program.
 fn make_all_requests(stage: &Stage) {
     let (socket, idle) = (stage.path("state/control.sock"), TaskName::new(IDLE).expect("a name"));
     let nobody = TaskName::new("nobody").expect("a name");
@@ -164,17 +166,17 @@ fn make_all_requests(stage: &Stage) {
         call_blocking(&socket, &request, PATIENCE, |_| answers += 1).expect("the daemon answers, and hangs up");
         assert!(answers > 0, "{request:?}");
     }
-    // Somebody who connects and leaves.
+    // A client that connects and leaves.
     drop(UnixStream::connect(&socket).expect("the daemon listens"));
 }
 
-/// Somebody who looks at every page that the router has.
+/// A browser that opens every page of the router.
 struct Visitor {
     url: String,
     session: String,
     paths: Vec<String>,
     runtime: Runtime,
-    /// Keeps its connections, and does not.
+    /// With and without keep-alive.
     clients: [Client; 2],
 }
 
@@ -215,7 +217,7 @@ impl Visitor {
         let request = client.get(format!("{}{path}", self.url)).header("cookie", &self.session).timeout(PATIENCE);
         let answer = request.send().await.unwrap_or_else(|error| panic!("{path}: {error}"));
         assert!(answer.status().as_u16() < 500, "{path}: {}", answer.status());
-        // News never end: whoever hears some leaves.
+        // The event stream never ends: leaves after the first event.
         if path != "events" {
             answer.bytes().await.unwrap_or_else(|error| panic!("{path}: {error}"));
         }

@@ -1,5 +1,5 @@
-//! Silence is visible: a task that has not finished within two periods is never `ok`, and a page that could not be fetched
-//! is no change of layout.
+//! Silence is visible: a task that has not finished within two periods is never `ok`, and a page that could not be
+//! fetched does not count as a layout change.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pieme::judge::{self, TaskSnapshot};
@@ -8,7 +8,7 @@ use pieme::model::{Outcome, PastRun, Publication, RunId, State, Verdict};
 use super::{report, times};
 use crate::stage::Stage;
 
-/// Ways in which a page does not come, and none of them is a change of the site's look.
+/// Ways in which a page cannot be fetched; none of them is a layout change.
 const FAILURES: [&str; 6] = ["404", "500", "cut", "loop", "captcha", "gzip-bomb"];
 
 #[test]
@@ -21,8 +21,8 @@ fn promise_21_silence_is_visible_and_a_failure_to_fetch_is_no_change_of_layout()
     report(21, &counted, violations, control);
 }
 
-/// Looks at tasks of many periods whose last run was good, from two periods after it on. The control goes by the last run
-/// alone.
+/// Evaluates tasks of many periods whose last run was good, from two periods after it on. The control judges by the
+/// last run alone.
 fn silent_tasks() -> (usize, usize, usize) {
     let (mut looks, mut violations, mut control) = (0, 0, 0);
     for period in [10, 60, 600, 3_600, 86_400, 7 * 86_400].map(TimeDelta::seconds) {
@@ -50,7 +50,7 @@ fn good_run(started_at: DateTime<Utc>) -> PastRun {
     PastRun { run: RunId::new(), started_at, ended_at: started_at + TimeDelta::seconds(1), verdict }
 }
 
-/// A task with a template whose page does not come.
+/// A task with a template whose page cannot be fetched.
 fn unfetched(pages: &[&str]) -> usize {
     let stage = Stage::new();
     stage.drop_folder("practice-shop");

@@ -1,5 +1,5 @@
-//! The seal is on, or the run does not start: 22 things that a run taken over by a page might try are denied within it and
-//! allowed without it.
+//! The sandbox is on, or the run does not start: 22 operations that a compromised run might try are denied inside it
+//! and allowed without it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ fn promise_26_a_sealed_run_can_do_nothing() {
     report(26, &counted, allowed_within.len(), allowed_without.len());
 }
 
-/// Everything that a run that was taken over can do.
+/// Tries everything that a compromised run could do.
 fn tried(role: &str) -> Vec<String> {
     let place = Place::new();
     let tcp = TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -85,7 +85,7 @@ fn tried(role: &str) -> Vec<String> {
     allowed
 }
 
-/// A run has no rights of its own; a test that is root gives its up.
+/// A run has no privileges; a test that runs as root drops its own.
 fn as_nobody(command: &mut Command) -> &mut Command {
     if geteuid().is_root() { command.uid(65_534).gid(65_534) } else { command }
 }
@@ -107,7 +107,7 @@ impl Place {
         fs::create_dir(place.path("elsewhere")).expect("a folder");
         open(&place.path("elsewhere"));
         symlink("/etc/passwd", place.path("link")).expect("a link");
-        // Where the tests are built nobody else may look.
+        // Other users may not read the build folder.
         fs::copy(std::env::current_exe().expect("this program"), place.path("program")).expect("room for a copy");
         open(&place.path("program"));
         place
@@ -122,13 +122,13 @@ struct End(Child);
 
 impl Drop for End {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // An error means that it is gone already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// What is tried, and whether it can be done.
+/// The name of a probe, and a function that returns whether it succeeded.
 type Probe<'p> = (&'static str, Box<dyn Fn() -> bool + 'p>);
 
 fn probe(sealed: bool) {
@@ -169,13 +169,13 @@ fn probe(sealed: bool) {
     }
     say("look at me");
     std::io::stdin().read_to_end(&mut Vec::new()).expect("it is closed");
-    // In the control this is the end of us.
+    // In the control this ends the process.
     let refused = Command::new("/bin/echo").arg("allowed: becomes another program").exec();
     say(&format!("no other program: {refused}"));
     std::process::exit(0);
 }
 
-/// Past libtest, which keeps to itself what is printed.
+/// Bypasses libtest, which captures output.
 fn say(line: &str) {
     let mut stdout = std::io::stdout();
     writeln!(stdout, "{line}").and_then(|()| stdout.flush()).expect("somebody listens");
@@ -209,7 +209,7 @@ fn assignment() -> Job {
     }
 }
 
-/// Where the kernel has no Landlock, or somebody keeps it from us, a run does not start.
+/// Without Landlock, because the kernel lacks it or it is blocked, a run does not start.
 #[test]
 fn promise_26_without_the_seal_no_run_starts() {
     const NAME: &str = "promises::p26_sealed::promise_26_without_the_seal_no_run_starts";
@@ -232,10 +232,10 @@ fn promise_26_without_the_seal_no_run_starts() {
     let output = again(NAME, "blind").output().expect("this program");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("ended with Some(78)"), "{said}");
-    assert!(said.contains("the run could not be sealed: Landlock"), "{said}");
+    assert!(said.contains("the sandbox could not be set up: Landlock"), "{said}");
 }
 
-/// A kernel that does not know Landlock, for this thread and all that it starts.
+/// Simulates a kernel without Landlock, for this thread and its children.
 fn without_landlock() {
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
     let rules = BTreeMap::from([(nix::libc::SYS_landlock_create_ruleset, Vec::new())]);

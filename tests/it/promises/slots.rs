@@ -1,4 +1,4 @@
-//! Tasks whose slots are known beforehand, under a daemon that is ended again and again.
+//! Tasks with known slots, under a daemon that is repeatedly killed or stopped.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use pieme::model::{Failure, RunId, TaskName, Verdict};
@@ -6,7 +6,7 @@ use pieme::store::{RunStart, Store, Trigger};
 
 use crate::stage::Stage;
 
-/// The shortest period that there is.
+/// The shortest period that a schedule allows.
 pub const PERIOD: TimeDelta = TimeDelta::seconds(10);
 
 /// A time without a daemon.
@@ -16,7 +16,7 @@ pub struct Down {
     pub to: DateTime<Utc>,
 }
 
-/// Lays out a task and remembers one good run of it, so that its next slot is at `first` and not when the daemon starts.
+/// Creates a task and records one good run of it, so that its next slot is at `first` and not when the daemon starts.
 pub fn lay_out(stage: &Stage, task: &str, path: &str, schedule: &str, first: DateTime<Utc>) {
     stage.write_task(task, path, &format!("[schedule]\n{schedule}\n"));
     std::fs::create_dir_all(stage.path("state")).expect("a state folder");
@@ -36,8 +36,8 @@ pub fn slots(stage: &Stage, task: &str) -> Vec<DateTime<Utc>> {
     rows.lines().map(|slot| slot.parse().expect("an instant")).collect()
 }
 
-/// How many of the slots from `first` to `end` have no run, or more than one, or were not due at all. Of those that were
-/// missed while there was no daemon only the newest is made up.
+/// Counts the slots from `first` to `end` without a run or with several, and the runs that were not due. Of the slots
+/// missed without a daemon only the newest is made up.
 pub fn wrong(slots: &[DateTime<Utc>], first: DateTime<Utc>, end: DateTime<Utc>, downs: &[Down]) -> usize {
     let mut wrong = 0;
     let mut due = first;

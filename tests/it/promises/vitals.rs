@@ -1,4 +1,4 @@
-//! What a process has at the moment, as the kernel counts it.
+//! The memory, descriptors and threads of a process, from /proc.
 
 use std::fs;
 

@@ -1,6 +1,6 @@
-//! A writer that a test can kill: a process that publishes one generation after another and says which ones are done.
+//! A writer that a test can kill: a process that publishes one generation after another and reports each.
 //!
-//! Every row of a generation says its number, and the number says how many rows there are: half a set shows.
+//! Every row contains its generation's number, which determines the number of rows, so an incomplete set is detected.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -17,7 +17,7 @@ use super::{Dice, again};
 /// Small generations refill the tables that are there; for large ones the view moves to a new table.
 pub const TASKS: [&str; 2] = ["small", "large"];
 
-/// Of so many generations one is a large one.
+/// One generation in this many is large.
 const LARGE_EVERY: u64 = 6;
 
 const FOLDER: &str = "PIEME_PROMISE_FOLDER";
@@ -33,12 +33,12 @@ pub fn database(folder: &Path) -> PathBuf {
     folder.join("pieme.db")
 }
 
-/// A publication that the writer was told is done.
+/// An acknowledged publication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
     pub task: String,
     pub number: u64,
-    /// None of a control, which keeps no runs.
+    /// `None` for a control, which records no runs.
     pub run: Option<RunId>,
 }
 
@@ -72,7 +72,7 @@ pub fn start(name: &str, role: &str, folder: &Path, count: usize, environment: &
         .expect("the writer starts")
 }
 
-/// Where the process works that a test has started.
+/// The working folder of the started process.
 pub fn folder() -> PathBuf {
     PathBuf::from(std::env::var_os(FOLDER).expect("the test names a folder"))
 }
@@ -87,7 +87,7 @@ pub fn main(role: &str) {
     let mut control = (role != "product").then(|| control(&folder, role));
     let looker = Connection::open(database(&folder)).expect("a reader");
     for _ in 0..count {
-        // Goes on where the writer before was killed, so that a large one is tried until it is done.
+        // Continues where the previous writer was killed, so that a large generation is retried until it is done.
         let newest = TASKS.map(|task| look(&looker, task).map_or(0, |seen| seen.newest));
         let turn = usize::from(newest.iter().sum::<u64>() % LARGE_EVERY == LARGE_EVERY - 1);
         let (task, number) = (TASKS[turn], newest[turn] + 1);
@@ -110,7 +110,7 @@ fn publish(store: &mut Store, task: &str, number: u64) -> RunId {
     run
 }
 
-/// The same where it may well fail.
+/// The same for a run that may fail.
 pub fn try_publish(store: &mut Store, task: &str, number: u64, run: RunId) -> Result<(), StoreError> {
     let name = TaskName::new(task).expect("a good name");
     let start =
@@ -131,7 +131,7 @@ pub fn try_publish(store: &mut Store, task: &str, number: u64, run: RunId) -> Re
     Ok(())
 }
 
-/// How one must not do it: row by row, or without waiting for the disk.
+/// The controls: publishing row by row, or without waiting for the disk.
 pub fn control(folder: &Path, role: &str) -> Connection {
     let connection = Connection::open(database(folder)).expect("the database");
     connection.busy_timeout(std::time::Duration::from_secs(10)).expect("patience");
@@ -160,7 +160,7 @@ pub fn replace(connection: &mut Connection, role: &str, task: &str, number: u64)
     Ok(())
 }
 
-/// What a reader sees of a task in one look.
+/// What a reader sees of a task in one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub rows: u64,
@@ -169,13 +169,13 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// All rows of one generation, and all that it has.
+    /// Whether these are all rows of exactly one generation.
     pub fn is_whole(self, task: &str) -> bool {
         self.oldest == self.newest && self.newest > 0 && self.rows == rows(task, self.newest)
     }
 }
 
-/// Looks at a task's view as anybody may; none while it is not there.
+/// Reads a task's view; `None` while it does not exist.
 pub fn look(connection: &Connection, task: &str) -> Option<Seen> {
     let sql = format!(
         "SELECT count(*), coalesce(min(CAST(generation AS INTEGER)), 0), coalesce(max(CAST(generation AS INTEGER)), 0)
@@ -188,11 +188,11 @@ pub fn look(connection: &Connection, task: &str) -> Option<Seen> {
         .ok()
 }
 
-/// What is wrong with a database after its writer was cut off.
+/// What is wrong with a database after its writer was killed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Harm {
     pub corrupt: usize,
-    /// Acknowledged publications that are not there any more.
+    /// Acknowledged publications that are lost.
     pub lost: usize,
 }
 
@@ -219,7 +219,7 @@ pub fn inspect(folder: &Path, acks: &[Ack]) -> Harm {
     harm
 }
 
-/// A wait of chance, bounded: the moment of a kill.
+/// A random, bounded wait: the moment of a kill.
 pub fn wait(dice: &mut Dice, most_micros: usize) {
     std::thread::park_timeout(std::time::Duration::from_micros(dice.below(most_micros) as u64));
 }

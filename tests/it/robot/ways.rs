@@ -1,8 +1,8 @@
-//! Every step of the script language, on the practice site's other ways through its list and to it.
+//! Every step of the script language, on the practice site's alternative pagers, forms and logins.
 
 use super::*;
 
-/// Walks the script on the practice site, and finds so many of its 48 products.
+/// Walks the script on the practice site, and checks the numbers of pages and of rows (of its 48 products).
 async fn finds(script: &str, pages: usize, rows: usize) -> Walked {
     let site = site().await;
     let task = task(&site, "/", "");
@@ -17,20 +17,22 @@ async fn finds(script: &str, pages: usize, rows: usize) -> Walked {
 #[tokio::test]
 async fn every_way_of_paging_comes_to_the_end_of_the_list() {
     for (paging, pages) in [
-        // found by itself
+        // found automatically
         ("[[step]]\nget = '/ways/grid.aspx'\n[[step]]\npaginate = {}", 4),
         ("[[step]]\nget = '/ways/more'\n[[step]]\npaginate = {}", 4),
-        // told
+        // given in the script
         ("[[step]]\nget = '/ways/grid.aspx'\n[[step]]\npaginate = { next = { css = 'td:has(> span) + td' } }", 4),
         ("[[step]]\nget = '/ways/offset'\n[[step]]\npaginate = { param = 'start', step = 12 }", 5),
         (
-            "[[step]]\nget = '/ways/offset?start=12&x=1'\n[[step]]\npaginate = { param = 'start', from = 0, step = 12 }",
+            "[[step]]\nget = '/ways/offset?start=12&x=1'\n[[step]]\n\
+             paginate = { param = 'start', from = 0, step = 12 }",
             2,
         ),
         ("[[step]]\nget = '/ways/api'\n[[step]]\npaginate = { url = '/ways/api?page=${page}' }", 4),
         ("[[step]]\nget = '/ways/api'\n[[step]]\npaginate = { param = 'page' }", 4),
         (
-            "[[step]]\nget = '/ways/cursor'\n[[step]]\npaginate = { url = '/ways/cursor?after=${cursor}', cursor = 'meta.next' }",
+            "[[step]]\nget = '/ways/cursor'\n[[step]]\npaginate = { url = '/ways/cursor?after=${cursor}', \
+             cursor = 'meta.next' }",
             4,
         ),
         ("[[step]]\nget = '/ways/fragment?page=1'\n[[step]]\npaginate = { param = 'page', html = 'data.html' }", 5),
@@ -49,21 +51,24 @@ async fn a_form_in_parts_is_sent_whole() {
 #[tokio::test]
 async fn items_of_a_list_a_file_and_a_variable_are_gone_through() {
     let list = "[[step]]\n[step.for_each]\nas = 'q'\nin = ['kitchen', 'garden']\ncolumn = 'shelf'\n\
-        [[step.for_each.steps]]\nget = { url = '/search', query = { q = '${q}' } }\n[[step.for_each.steps]]\npaginate = {}";
+                [[step.for_each.steps]]\nget = { url = '/search', query = { q = '${q}' } }\n\
+                [[step.for_each.steps]]\npaginate = {}";
     let walked = finds(list, 2, 16).await;
     assert_eq!(walked.notes.with, ["shelf=kitchen", "shelf=garden"]);
     walked.traced("for_each › get: GET http://127.0.0.1");
 
-    // A file of two towns, which no product is named after; the last page of an item is extracted without being told.
+    // No product is named after the two towns of the file; the last page of an item is extracted by default.
     let file = "[[step]]\n[step.for_each]\nas = 'it'\nfile = 'towns.csv'\n\
         [[step.for_each.steps]]\nget = '/search?q=${it.town}+${it.zip}'";
     let walked = finds(file, 2, 0).await;
     assert!(walked.notes.pages[1].ends_with("/search?q=Truro+B2N"), "{:?}", walked.notes.pages);
 
     let variable = "[[step]]\nget = '/products'\n[[step]]\n\
-        match = { css = 'a[href*=category]', attribute = 'href', regex = 'category=(\\w+)', all = true, into = 'shelves' }\n\
-        [[step]]\n[step.for_each]\nas = 'shelf'\nvariable = 'shelves'\n\
-        [[step.for_each.steps]]\nget = '/products?category=${shelf}'\n[[step.for_each.steps]]\nextract = {}";
+                    match = { css = 'a[href*=category]', attribute = 'href', regex = 'category=(\\w+)', all = true, \
+                    into = 'shelves' }\n\
+                    [[step]]\n[step.for_each]\nas = 'shelf'\nvariable = 'shelves'\n\
+                    [[step.for_each.steps]]\nget = '/products?category=${shelf}'\n\
+                    [[step.for_each.steps]]\nextract = {}";
     finds(variable, 6, 48).await;
 }
 
@@ -75,7 +80,7 @@ async fn one_item_that_fails_costs_the_others_nothing_when_so_told() {
              [[step.for_each.steps]]\nget = '${{p}}'\n[[step.for_each.steps]]\nextract = {{}}"
         )
     };
-    finds(&script("go_on = true"), 1, 12).await.traced("“/bad/500” is left out: step 1 (for_each › get)");
+    finds(&script("go_on = true"), 1, 12).await.traced("“/bad/500” skipped: step 1 (for_each › get)");
     let site = site().await;
     walk(&task(&site, "/", ""), &script("")).await.fails(Failure::Http, "step 1 (for_each › get): http://127.0.0.1");
 }
@@ -94,7 +99,8 @@ async fn a_branch_is_taken_by_what_the_page_shows() {
         ("variable = 'city', css = '.orders'", "else"),
     ] {
         let script = format!(
-            "[[step]]\nset = {{ city = 'Halifax' }}\n[[step]]\nget = '/products'\n[[step]]\n[step.if]\nwhen = {{ {when} }}\n\
+            "[[step]]\nset = {{ city = 'Halifax' }}\n[[step]]\nget = '/products'\n[[step]]\n[step.if]\n\
+             when = {{ {when} }}\n\
              [[step.if.then]]\nset = {{ took = 'then' }}\n[[step.if.else]]\nset = {{ took = 'else' }}"
         );
         finds(&script, 1, 12).await.traced(&format!("took = {took}"));
@@ -135,7 +141,7 @@ async fn what_is_matched_and_substituted_is_a_variable() {
     let nothing = "[[step]]\nget = '/products'\n[[step]]\nmatch = { css = '.unicorn', into = 'x' }";
     walk(&task(&site, "/", ""), nothing)
         .await
-        .fails(Failure::Robot, "nothing was found by css `.unicorn`; give it a `default`");
+        .fails(Failure::Robot, "nothing was found by css `.unicorn`; add a `default`");
 }
 
 #[tokio::test]
@@ -151,7 +157,7 @@ async fn a_page_is_saved_and_a_json_document_posted() {
 async fn details_are_followed_each_page_once() {
     let walked =
         finds("[[step]]\nget = '/products'\n[[step]]\nextract = {}\n[[step]]\ndetails = { max = 3 }", 1, 12).await;
-    // The first link of each product is around its picture, the second its name: both lead to the same page, fetched once.
+    // Each product has a link around its image and one on its name: both lead to the same page, which is fetched once.
     assert_eq!(walked.notes.details, ["0 /product/14", "1 /product/14", "2 /product/25"]);
     assert_eq!(walked.walk.requests, 4, "the list, two products, and the robots.txt");
 }
@@ -160,8 +166,8 @@ async fn details_are_followed_each_page_once() {
 async fn a_detail_page_that_is_gone_costs_only_itself_and_is_told() {
     let walked = finds("[[step]]\nget = '/ways/gaps'\n[[step]]\nextract = {}\n[[step]]\ndetails = {}", 1, 12).await;
     assert_eq!(walked.notes.details.len(), 11);
-    walked.traced("left out: step 3 (details): http://127.0.0.1");
-    assert_eq!(walked.walk.remark.as_deref(), Some("1 of 12 detail pages could not be had"));
+    walked.traced("detail page skipped: step 3 (details): http://127.0.0.1");
+    assert_eq!(walked.walk.remark.as_deref(), Some("1 of 12 detail pages could not be fetched"));
 }
 
 const BASIC: &str =
@@ -176,7 +182,9 @@ async fn basic_authentication_goes_to_its_origin_and_nowhere_else() {
 }
 
 const CLUB: &str = "[[step]]\nlogin = { url = '/ways/club', form = 'door', user = 'demo', \
-    password = '${secret:practice_password}', totp = '${secret:codes}' }\n[[step]]\nget = '/ways/club'\n[[step]]\npaginate = {}";
+                    password = '${secret:practice_password}', totp = '${secret:codes}' }\n[[step]]\n\
+                    get = '/ways/club'\n\
+                    [[step]]\npaginate = {}";
 
 #[tokio::test]
 async fn a_log_in_in_three_pages_is_done_again_when_the_site_forgets_us() {
@@ -209,7 +217,7 @@ async fn a_wrong_password_or_code_is_told_once_in_the_sites_own_words() {
     let wrong = walk_with(&task, CLUB, "wrong", None, PLENTY).await;
     wrong.fails(
         Failure::Login,
-        "step 1 (login): the site did not let us in: it says “That is not the password.”; check user",
+        "step 1 (login): the site rejected the login: it says “That is not the password.”; check user",
     );
     let posts =
         wrong.notes.trace.iter().filter(|line| line.contains("POST") && line.contains("/club/password")).count();
@@ -217,7 +225,5 @@ async fn a_wrong_password_or_code_is_told_once_in_the_sites_own_words() {
     let no_code = CLUB.replace(", totp = '${secret:codes}'", "");
     walk(&task, &no_code).await.fails(Failure::Login, "the site asks for a one-time code; give `login` its key");
     let bad_code = CLUB.replace("${secret:codes}", "GEZDGNBVGY3TQOJQ");
-    walk(&task, &bad_code)
-        .await
-        .fails(Failure::Login, "the site did not take the one-time code: it says “Wrong code.”");
+    walk(&task, &bad_code).await.fails(Failure::Login, "the site rejected the one-time code: it says “Wrong code.”");
 }

@@ -1,4 +1,4 @@
-//! `kill -9` while the index is being written: nothing is lost, and after the next steps it is right.
+//! `kill -9` during indexing: nothing is lost, and after the next steps the index is right.
 
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -12,7 +12,7 @@ use crate::promises::{Dice, again, role, times};
 const NAME: &str = "search::killed::kill_9_between_and_within_steps_leaves_an_index_that_ends_up_right";
 const DATABASE: &str = "PIEME_TEST_DATABASE";
 const ROWS: usize = 6_000;
-/// A process that does not even begin for so long hangs.
+/// A process that has not begun after this time hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Within this time some steps are done.
 const LONGEST_MICROS: usize = 150_000;
@@ -41,7 +41,8 @@ fn kill_9_between_and_within_steps_leaves_an_index_that_ends_up_right() {
         }
         cut_short += usize::from(!kept.store.unindexed_tasks().expect("tasks").is_empty());
         while !kept.store.index_next_part(&name("t")).expect("a step").is_done {}
-        // By who comes new: FTS5 checks an open connection by what that one remembers of the index, which others have changed.
+        // On a new connection: FTS5 checks an open one against its cached state of the index, which others have
+        // changed.
         Store::open_reader(&kept.path("state/pieme.db")).and_then(|it| it.quick_check()).expect("a sound database");
         let total = |typed: &str| {
             let query = Query::parse(typed, None).expect("a word");

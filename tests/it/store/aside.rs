@@ -1,4 +1,4 @@
-//! Rows that are not published: a person accepts them, drops them, or goes back to those before.
+//! Review of unpublished rows: a person accepts them, drops them, or rolls back to the previous ones.
 
 use super::*;
 use pieme::store::ReviewAction;
@@ -9,11 +9,11 @@ on_both! {
     rows_of_before_come_back_and_go_again
 }
 
-/// More than are copied at a time.
+/// More rows than are copied at a time.
 const MANY: u64 = 5_003;
 
 impl Scene {
-    /// A run that was mended, with so many rows.
+    /// A repaired run with so many rows.
     fn mended(&mut self, outcome: Outcome, rows: u64) -> RunId {
         let run = self.begin();
         let (task, now) = (self.task.clone(), self.now());

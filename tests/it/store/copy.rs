@@ -1,4 +1,4 @@
-//! One store copied into another: everything is there, the work goes on, and what is not whole cannot be opened.
+//! Copying one store into another: the copy is complete, it can be worked with, and an incomplete one cannot be opened.
 
 use super::*;
 use pieme::model::{ColumnType, Facet, ValueColumn};
@@ -40,10 +40,10 @@ const VALUES: &[ValueColumn] = &[
     ValueColumn { of: 5, kind: ColumnType::Date, facet: Facet::Value },
 ];
 
-/// More than are published by filling the tables that are there.
+/// More rows than are published by refilling existing tables.
 const MANY: usize = 5_200;
 
-/// A store with all that there can be in one.
+/// A store with everything that a store can hold.
 fn full(kind: Kind) -> Scene {
     let mut scene = Scene::on(kind);
     scene

@@ -1,11 +1,11 @@
-//! A damaged or foreign file is said, never made anew.
+//! A damaged or foreign file is reported, and never replaced.
 
 use std::fs;
 
 use super::*;
 use pieme::store::StoreError;
 
-/// The error of opening for writing; the file must be as it was.
+/// The error of opening for writing; the file must be unchanged.
 fn refused(path: &Path) -> StoreError {
     let before = fs::read(path).expect("the file");
     let error = Store::open(path).err().expect("refused");

@@ -1,4 +1,4 @@
-//! Daemons that share a database: who has which task, and what the dead can still do.
+//! Several daemons on one database: which of them owns which task, and that a dead one can write nothing.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use pieme::store::{HeartbeatReport, StoreError};
 
 const LEASE: Duration = Duration::from_secs(3_600);
 
-/// Two stores on one schema, as two daemons have them.
+/// Two stores on one schema, as two daemons open them.
 struct Pair {
     scene: Scene,
     other: Store,
@@ -25,7 +25,7 @@ impl Pair {
         Pair { scene, other }
     }
 
-    /// The first daemon has not been heard of for an hour and a second.
+    /// The lease of the first daemon expired a second ago.
     fn a_is_silent(&self) {
         self.scene.ask("UPDATE _member SET until = now() - interval '1 second' WHERE name = 'a'");
     }
@@ -107,7 +107,7 @@ fn a_dead_daemons_run_is_recorded_as_crash_and_taken_over_and_the_late_writer_is
     let theirs = start(&name("t0"), row.next_due);
     assert_eq!(other.begin_run(&theirs).expect("an answer"), BeginOutcome::Started);
 
-    // It wakes up and goes on as if nothing had happened.
+    // It resumes as if nothing had happened.
     let (task, now) = (scene.task.clone(), scene.now());
     let staged = scene.store.stage_rows(run, &task, &["name".to_owned()], &[], &[row_of("c")], now);
     assert!(matches!(staged, Err(StoreError::LeaseExpired(late)) if late == run), "{staged:?}");
@@ -141,7 +141,7 @@ fn a_daemon_that_starts_again_is_itself_and_two_of_one_name_are_one_too_many() {
     let member = again.join("a", "here", LEASE).expect("the same place").expect("a member");
     assert_eq!(member.fence, 2);
     let error = again.join("b", "elsewhere", LEASE).expect_err("b is alive there").to_string();
-    assert!(error.starts_with("another daemon calls itself `b` and is alive (there)"), "{error}");
+    assert!(error.starts_with("another daemon named `b` is alive (there)"), "{error}");
     pair.a_is_silent();
     again.join("a", "elsewhere", LEASE).expect("a name that nobody has");
 }
@@ -155,7 +155,7 @@ fn a_host_is_left_in_peace_by_all_daemons_together() {
         waits.push(scene.store.reserve_host_turn("shop.test", delay).expect("a turn").as_secs_f64());
         waits.push(other.reserve_host_turn("shop.test", delay).expect("a turn").as_secs_f64());
     }
-    // Less what the questions themselves took.
+    // Less the time that the queries themselves took.
     let is_about = |(n, wait): (usize, &f64)| (n as f64 * 60.0 - wait).abs() < 20.0;
     assert!(waits.iter().enumerate().all(is_about), "{waits:?}");
     scene.store.back_off_host("shop.test", Duration::from_secs(3_600)).expect("told");

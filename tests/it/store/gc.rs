@@ -36,7 +36,7 @@ impl Scene {
         run
     }
 
-    /// What would go, then what went: the same, and then nothing more.
+    /// Counts what would be removed, then removes it: both are the same, and then nothing is left to remove.
     pub(super) fn collect(&mut self, now: DateTime<Utc>) -> GcCounts {
         let task = self.task.clone();
         let would = self.store.count_garbage(&task, now).expect("said");
@@ -54,7 +54,7 @@ impl Scene {
     }
 }
 
-/// Ten runs under a generous rule: two published, three kept aside, five failed.
+/// Ten runs under generous limits: two published, three quarantined, five failed.
 fn ten_runs(kind: Kind) -> Scene {
     let mut scene = Scene::on(kind);
     for price in ["1", "2"] {
@@ -86,7 +86,7 @@ fn a_stricter_rule_holds_for_what_is_there_and_published_rows_stay(kind: Kind) {
     });
     let now = scene.now();
     let collected = scene.collect(now);
-    // Of the six runs beyond the newest four, those of the published, the previous and the kept-aside rows stay.
+    // Of the six runs beyond the newest four, those of the published, the previous and the quarantined rows stay.
     let expected = GcCounts { runs: 3, trace_lines: 14, pages: 4, page_bytes: 40, generations: 2, changes: 0 };
     assert_eq!((collected.runs, collected.generations), (3, 2), "{collected:?}");
     assert_eq!(collected, expected);

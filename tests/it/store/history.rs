@@ -1,4 +1,4 @@
-//! What changed, record by record.
+//! History: what changed, record by record.
 
 use super::*;
 use pieme::model::{ColumnType, Facet, TimeSpan, ValueColumn};
@@ -54,7 +54,7 @@ impl Scene {
         self.store.published(&self.task, 100, 0).expect("rows").expect("published").first_seen[place]
     }
 
-    /// A run that found as many hotels at one price, all but a few others.
+    /// A run that found so many hotels at one price, except for a few others.
     fn go_many(&mut self, rows: usize, price: &str, others: &[(usize, &str)]) -> RunId {
         let run = self.begin();
         let price_of = |n: usize| others.iter().find(|(other, _)| *other == n).map_or(price, |(_, price)| price);
@@ -100,7 +100,7 @@ fn what_was_added_changed_and_removed_is_kept_cell_by_cell(kind: Kind) {
         scene.go(outcome, &[&["rubbish", "0"]]);
     }
     assert_eq!(scene.changes().len(), 1, "nothing else than a publication is");
-    // The third generation goes into the tables of the first two.
+    // The third generation is written into the tables of the first two.
     scene.go(CHANGED, &[&["a", "3"], &["c", "-"], &["d", "9"]]);
     assert_eq!(scene.last_change(), ["a.price 2>3"]);
 }

@@ -1,4 +1,4 @@
-//! What tells a record from run to run, and the first sight that it carries with it, in small and large generations.
+//! Keys identify a record from run to run and carry `_first_seen` along, in small and large generations.
 
 use super::*;
 
@@ -8,7 +8,7 @@ on_both! {
     of_a_key_that_stands_twice_the_first_is_kept
 }
 
-/// More than SQLite has an index for.
+/// More rows than SQLite has an index for.
 const LARGE: usize = 6_000;
 
 fn day(n: i64) -> DateTime<Utc> {

@@ -1,4 +1,4 @@
-//! From staged rows to the view.
+//! Publishing: from staged rows to the view.
 
 use super::*;
 use pieme::store::StoreError;
@@ -73,7 +73,7 @@ fn the_same_rows_in_another_order_are_unchanged(kind: Kind) {
     scene.stage(run, &["name", "price"], &[&["a", "2"]]);
     let ended = scene.end(run, CHANGED, 1);
     assert_eq!(ended.outcome, Outcome::Published(Publication::Unchanged));
-    // `_run` and `_last_seen` move, `_first_seen` does not, and the generation before is still one that differs.
+    // `_run` and `_last_seen` change, `_first_seen` does not, and the previous generation is still one that differs.
     let (first_seen, last_seen) = (scene.minute_of("_first_seen"), scene.minute_of("_last_seen"));
     let sql = format!("SELECT _run, {first_seen}, {last_seen} FROM \"halifax-hotels\"");
     assert_eq!(scene.ask(&sql), format!("{run}|02|09"));
@@ -104,7 +104,7 @@ fn rows_lost_on_the_way_publish_nothing(kind: Kind) {
     scene.stage(run, &["name", "price"], &[&["b", "1"]]);
     let ended = scene.end(run, CHANGED, 2);
     assert_eq!(ended.outcome, Outcome::Failed(Failure::Internal));
-    assert_eq!(ended.sentence, "the run reported 2 rows and 1 arrived; nothing was published");
+    assert_eq!(ended.sentence, "row count mismatch: the run reported 2, 1 arrived; nothing was published");
     assert_eq!(scene.shown(), ["a=1"]);
 }
 
@@ -146,7 +146,7 @@ fn more_columns_than_a_table_takes_are_refused_and_cost_only_the_run(kind: Kind)
     let columns: Vec<String> = (0..1501).map(|n| format!("c{n}")).collect();
     let (task, now) = (scene.task.clone(), scene.now());
     let error = scene.store.stage_rows(run, &task, &columns, &[], &[], now).expect_err("too many");
-    assert!(error.to_string().starts_with("1501 columns, with the values of typed ones, are more"), "{error}");
+    assert!(error.to_string().starts_with("1501 columns, counting the values of typed ones, are too many"), "{error}");
     scene.end(run, Outcome::Failed(Failure::Limit), 0);
     assert_eq!(scene.shown(), ["a=1"]);
 }
@@ -200,7 +200,7 @@ fn deleting_a_task_keeps_its_rows_and_its_view(kind: Kind) {
 fn the_rows_before_are_kept_beside_the_published_ones(kind: Kind) {
     let mut scene = Scene::on(kind);
     for n in 0..6 {
-        // Other columns in the middle: tables that do not fit are not used again.
+        // Other columns in between: tables that do not fit are not reused.
         let columns = if n < 4 { ["name", "price"] } else { ["name", "cost"] };
         let run = scene.begin();
         let price = n.to_string();
@@ -224,7 +224,10 @@ fn a_published_change_of_a_small_table_leaves_the_schema_alone(kind: Kind) {
         scene.go(CHANGED, &[&["a", price]]);
         scene.ask(match kind {
             Kind::Sqlite => "PRAGMA schema_version",
-            Kind::Postgres => "SELECT count(*), max(oid::bigint) FROM pg_class WHERE relnamespace::regnamespace::text = current_schema()",
+            Kind::Postgres => {
+                "SELECT count(*), max(oid::bigint) FROM pg_class \
+                 WHERE relnamespace::regnamespace::text = current_schema()"
+            }
         })
     };
     version(&mut scene, "1");

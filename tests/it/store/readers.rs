@@ -1,4 +1,4 @@
-//! What others see while the writer is at work, and after it is gone.
+//! What readers see while the writer is working, and after it has stopped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -64,7 +64,7 @@ fn a_writer_that_vanishes_while_staging_loses_nothing_and_leaves_no_stray_table(
     let mut scene = Scene::on(kind);
     scene.go(CHANGED, &[&["a", "1"]]);
     let run = scene.begin();
-    // Enough that it does not wait in memory.
+    // Too many to stay in memory.
     let rows: Vec<&[&str]> = vec![&["b", "1"]; 20_001];
     scene.stage(run, &["name", "price"], &rows);
     assert_eq!(scene.generations().len(), 2);
@@ -82,11 +82,11 @@ fn a_writer_that_vanishes_while_staging_loses_nothing_and_leaves_no_stray_table(
 
 fn a_reader_before_the_first_start_is_told_so_and_makes_nothing(kind: Kind) {
     let home = Home::new(kind);
-    // The second look finds what the first might have made.
+    // The second attempt finds what the first might have created.
     for _ in 0..2 {
         let error = Store::open_reader(home.address()).err().expect("nothing there");
         assert!(matches!(&error, StoreError::Missing(_)));
-        assert!(error.to_string().ends_with("yet; the daemon makes it when it first starts"), "{error}");
+        assert!(error.to_string().ends_with("yet; the daemon creates it at its first start"), "{error}");
     }
     assert!(Store::open_reader_if_any(&home.address()).expect("an answer").is_none());
 }

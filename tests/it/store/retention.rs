@@ -1,4 +1,4 @@
-//! What is kept of what is not published, and for how long.
+//! Retention of what is not published.
 
 use super::*;
 use pieme::model::{PageMeta, TraceLine};

@@ -1,4 +1,4 @@
-//! What only a database on a server can do to us: go away, come back, take no NUL and no long name.
+//! What only a database server does: it goes away and comes back, and accepts no NUL and no long names.
 
 use super::*;
 use crate::postgres::Server;
@@ -93,7 +93,10 @@ fn long_names_nul_characters_and_broken_values_are_stored_all_the_same() {
     scene.store.stage_values(run, &task, (&columns, &values), &[], &rows, now).expect("staged");
     scene.end(run, CHANGED, 2);
     assert_eq!(scene.shown(), ["a\u{fffd}b=tab\tand\\N=line\r\n\\.", "c=-=-"]);
-    let names = scene.ask("SELECT count(*), max(length(attname::text::bytea)) FROM pg_attribute WHERE attrelid = '\"halifax-hotels\"'::regclass");
+    let names = scene.ask(
+        "SELECT count(*), max(length(attname::text::bytea)) FROM pg_attribute \
+         WHERE attrelid = '\"halifax-hotels\"'::regclass",
+    );
     assert_eq!(names, "10|63");
     let rows = scene.store.published(&task, 10, 0).expect("rows").expect("published");
     assert_eq!(rows.cells, [vec![7.into(), 1.into(), 1.5.into()], vec![serde_json::Value::Null; 3]]);
@@ -114,7 +117,7 @@ fn a_change_behind_our_back_is_noticed_by_the_digest() {
 fn columns_that_come_with_a_later_page_of_a_large_run_are_empty_before_it() {
     let mut scene = Scene::on(Kind::Postgres);
     let run = scene.begin();
-    // Enough that it does not wait in memory.
+    // Too many to stay in memory.
     let rows: Vec<&[&str]> = vec![&["a"]; 20_001];
     scene.stage(run, &["name"], &rows);
     scene.stage(run, &["name", "badge"], &[&["b", "new"]]);

@@ -1,4 +1,4 @@
-//! A server elsewhere is spoken to in secret, and only if it proves who it is: here on a PostgreSQL that has a certificate.
+//! A remote server is reached only over TLS with a valid certificate: tested on a PostgreSQL that has one.
 
 use std::net::Ipv4Addr;
 
@@ -9,11 +9,11 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 
 const PASSWORD: &str = "k&y w:rd/ß";
 
-/// Nobody comes in without a password, nor unencrypted.
+/// Nobody connects without a password, nor unencrypted.
 const ENCRYPTED: &str = "hostssl all pieme all scram-sha-256";
 const ANYHOW: &str = "host all pieme all scram-sha-256";
 
-/// An authority that somebody knows or does not.
+/// A certificate authority, trusted or not.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -34,7 +34,7 @@ impl Authority {
     }
 }
 
-/// A server that encrypts, and the folder of somebody who has its password.
+/// A server with TLS, and the folder of a user who has its password.
 struct Meeting {
     stage: Stage,
     server: Server,
@@ -47,7 +47,7 @@ impl Meeting {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let server = Server::own(folder.path());
         server.schema().psql(&format!("ALTER ROLE pieme PASSWORD '{PASSWORD}'"));
-        // An address of loopback that no other test has, so that any port of it is free.
+        // A loopback address that no other test uses, so that any port of it is free.
         let [a, b, c, d] = std::process::id().to_be_bytes();
         let at = Ipv4Addr::new(127, 64 + (a ^ b) % 128, c, d.clamp(1, 254));
         let stage = Stage::new();
@@ -56,7 +56,7 @@ impl Meeting {
         Meeting { stage, server, _folder: folder, at }
     }
 
-    /// The server starts again with this certificate and these rules.
+    /// Restarts the server with this certificate and these rules.
     fn serve(&mut self, certified: Option<&(String, String)>, rules: &str) {
         self.server.stop("fast");
         self.server.listen(self.at, certified.map(|(certificate, key)| (certificate.as_str(), key.as_str())), rules);
@@ -78,7 +78,7 @@ impl Meeting {
         self.stage.write("config.toml", &config);
     }
 
-    /// Asked like that it must say why not, and never the password.
+    /// With this query the connection must be refused with this reason, and the password must never be shown.
     fn is_refused(&self, query: &str, why: &str) {
         self.ask(query);
         self.must_say(why);
@@ -105,7 +105,7 @@ fn rows_and_password_go_to_the_server_encrypted_and_bound_to_its_certificate() {
     let authority = Authority::new("ours");
     meeting.serve(Some(&authority.vouch(&meeting.at.to_string(), 2999)), ENCRYPTED);
     meeting.trust(&authority);
-    // Whoever stands between the two could not answer: the password is proven for this certificate alone.
+    // A man in the middle could not answer: channel binding ties the password proof to this certificate.
     meeting.ask("&sslmode=require&channel_binding=require");
     meeting.stage.start_daemon();
     assert_eq!(meeting.encrypted(), "t|TLSv1.3");
@@ -123,12 +123,12 @@ fn a_server_that_does_not_prove_who_it_is_is_told_nothing() {
     meeting.trust(&ours);
     for authority in [other, impostor] {
         meeting.serve(Some(&authority.vouch(&at, 2999)), ENCRYPTED);
-        meeting.is_refused(safe, "its certificate is by an authority that this machine does not know");
+        meeting.is_refused(safe, "its certificate was issued by an authority that this machine does not trust");
     }
     meeting.serve(Some(&ours.vouch("db.example", 2999)), ENCRYPTED);
     meeting.is_refused(safe, &format!("its certificate is for db.example, not for {at}"));
     meeting.serve(Some(&ours.vouch(&at, 2020)), ENCRYPTED);
-    meeting.is_refused(safe, "its certificate has run out");
+    meeting.is_refused(safe, "its certificate has expired");
     let log = meeting.server.log();
     assert!(
         log.contains("connection received: host=127.")
@@ -153,17 +153,18 @@ fn what_is_not_encrypted_is_so_only_where_the_address_and_the_server_say_so() {
         meeting.stage.signal_daemon("-TERM");
         assert_eq!(meeting.stage.daemon_ended(), Some(0));
     }
-    // A password that is not bound to anything is not given where that was asked for.
+    // Without channel binding no password is sent where the address requires it.
     meeting.is_refused("&sslmode=disable&channel_binding=require", "channel binding");
     meeting.ask_as("pieme", "&sslmode=require");
-    meeting.must_say("lets us not in: invalid configuration: password missing");
+    meeting.must_say("rejected the login: invalid configuration: password missing");
     meeting.stage.write("secrets/db", "another");
-    meeting.is_refused("&sslmode=require", "lets us not in: password authentication failed");
+    meeting.is_refused("&sslmode=require", "rejected the login: password authentication failed");
 }
 
 #[test]
 fn a_server_that_does_not_encrypt_is_refused_where_it_should() {
     let mut meeting = Meeting::new();
     meeting.serve(None, ANYHOW);
-    meeting.is_refused("&sslmode=require", "it does not encrypt; `sslmode=disable` in the address does without");
+    meeting
+        .is_refused("&sslmode=require", "it does not support TLS; `sslmode=disable` in the address connects without");
 }

@@ -1,4 +1,4 @@
-//! A run that finds what is published already writes almost nothing, however many rows it has.
+//! A run that finds the published rows writes almost nothing, however many rows it has.
 
 use super::server::own_server;
 use super::*;
@@ -17,11 +17,11 @@ on_both! {
 
 const UNCHANGED: Outcome = Outcome::Published(Publication::Unchanged);
 
-/// More than two times as many as a run holds in memory.
+/// More than twice as many as a run holds in memory.
 const ROWS: usize = 45_000;
 
 impl Scene {
-    /// Bytes that were written so far: by this process to files, or by the server to its log.
+    /// Bytes written so far: by this process to files, or by the server to its log.
     fn written(&self) -> u64 {
         let text = match &self.home {
             Home::Sqlite(_) => {
@@ -33,7 +33,7 @@ impl Scene {
         text.parse().expect("a number")
     }
 
-    /// Rows in pages of 500, all but one of which are always the same.
+    /// Rows in pages of 500, all of them but one always the same.
     fn stage_many(&mut self, run: RunId, rows: usize, other: Option<usize>) {
         let cells: Vec<[String; 2]> = (0..rows)
             .map(|n| [format!("hotel {n}"), if Some(n) == other { "2".to_owned() } else { "1".to_owned() }])
@@ -53,7 +53,8 @@ impl Scene {
         (ended.outcome, self.written() - before)
     }
 
-    /// How many rows are published, the places of those at another price, and whether all are known since the first run.
+    /// Number of published rows and the positions of those at another price; asserts that all are known since the first
+    /// run.
     fn seen(&self) -> (usize, Vec<usize>) {
         let rows = self.store.published(&self.task, u64::MAX, 0).expect("rows").expect("published");
         let named = |(n, row): (usize, &Row)| row.cells[0].as_deref() == Some(format!("hotel {n}").as_str());
@@ -64,7 +65,7 @@ impl Scene {
 }
 
 fn an_unchanged_run_of_many_rows_writes_almost_nothing(kind: Kind) {
-    // Whatever a server writes is written for us: nobody else has it.
+    // Everything that this server writes is written for this test: nobody else uses it.
     let (_server, mut scene) = match kind {
         Kind::Sqlite => (None, Scene::on(kind)),
         Kind::Postgres => {
@@ -83,7 +84,7 @@ fn a_difference_anywhere_in_many_rows_is_published(kind: Kind) {
     let mut scene = Scene::on(kind);
     scene.find(ROWS, None);
     let born = scene.store.published(&scene.task, 1, 0).expect("rows").expect("published").first_seen[0];
-    // In the first chunk, in the second, in what is left in memory.
+    // In the first chunk, in the second, and in what is left in memory.
     for (turn, other) in [3, 20_001, 25_000, ROWS - 1].into_iter().enumerate() {
         let (outcome, _) = scene.find(ROWS, Some(other));
         assert_eq!((outcome, scene.seen()), (CHANGED, (ROWS, vec![other])), "row {other}");
@@ -134,7 +135,7 @@ fn rows_that_a_run_was_compared_with_stay_until_it_has_ended(kind: Kind) {
     scene.go(LAYOUT, &[&["accepted", "7"]]);
     let run = scene.begin();
     scene.stage_many(run, ROWS, None);
-    // Two publications: what was published before them is not even the previous rows any more.
+    // Two publications: what was published before them is not even the previous generation any more.
     for what in [ReviewAction::Accept, ReviewAction::RollBack] {
         let (task, now) = (scene.task.clone(), scene.now());
         scene.store.apply_review(&task, what, &["name".to_owned()], now).expect("a store").expect("a run");

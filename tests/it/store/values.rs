@@ -1,4 +1,4 @@
-//! What texts mean, beside the texts: the view is typed, and nothing else changes.
+//! Values beside the texts: the view is typed, and nothing else changes.
 
 use super::*;
 use pieme::model::{ColumnType, Facet, ValueColumn};
@@ -17,7 +17,7 @@ const MONEY: &[ValueColumn] = &[
     ValueColumn { of: 1, kind: ColumnType::Money, facet: Facet::Currency },
 ];
 
-/// Names, prices as found, and what these mean: `amount to currency`.
+/// Names, prices as found, and their values: `amount to currency`.
 fn publish(scene: &mut Scene, values: &[ValueColumn], rows: &[[&str; 5]]) -> Verdict {
     let run = scene.begin();
     let (task, now) = (scene.task.clone(), scene.now());
@@ -38,7 +38,8 @@ fn view(scene: &Scene) -> Vec<String> {
     let other = |column: &str| format!("coalesce(CAST({column} AS text), '-')");
     let (to, currency) = (other("_to_price"), other("_currency_price"));
     let sql = format!(
-        "SELECT name || ' ' || {kind} || ' ' || coalesce({text}, '-') || ' ' || {to} || ' ' || {currency} || ' ' || _text_price
+        "SELECT name || ' ' || {kind} || ' ' || coalesce({text}, '-') || ' ' || {to} || ' ' || {currency} \
+         || ' ' || _text_price
          FROM \"halifax-hotels\" ORDER BY _first_seen, name"
     );
     scene.ask(&sql).lines().map(str::to_owned).collect()
@@ -63,7 +64,7 @@ fn the_view_has_values_that_a_database_can_count_with_and_the_texts_beside_them(
     let rows = scene.store.published(&scene.task, 10, 0).expect("rows").expect("published");
     assert_eq!(rows.table.columns, ["name", "price"]);
     assert_eq!((rows.values.as_slice(), rows.cells[1][1].as_f64()), (MONEY, Some(20.0)));
-    // The digest of the texts holds, through the view.
+    // The digest of the texts matches, through the view.
     scene.store.quick_check().expect("a sound database");
 }
 

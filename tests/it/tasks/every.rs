@@ -1,4 +1,4 @@
-//! Every mistake of a folder is said, and none that only follows from another.
+//! Every error of a task folder is reported, and none that only follows from another.
 
 use super::*;
 use pieme::alert::Channels;
@@ -14,7 +14,7 @@ fn said(scene: &Scene) -> Vec<String> {
     first.into_all().into_iter().map(line).collect()
 }
 
-/// task.toml after the line with `url`, robot.toml, and what is said.
+/// Checks the messages for a task.toml with these lines after `url`, and a robot.toml.
 fn check(task: &str, robot: &str, expected: &[&str]) {
     let scene = Scene::with(&format!("{SMALLEST}{task}"));
     if !robot.is_empty() {
@@ -33,36 +33,39 @@ fn a_word_that_several_checks_stumble_over_is_one_mistake() {
 fn every_mistake_of_a_file_is_said_in_the_order_of_its_lines() {
     check(
         "shedule = 1\n[schedule]\nevery = \"6 parsecs\"\n[limits]\nmax_pages = \"ten\"\nmax_requests = 0\n[fetch]\n\
-         engine = \"Browser\"\n[[column]]\nname = \"price\"\npattern = \"(\"\n[[column]]\nname = \"town\"\npattern = \"[\"\n\
-         [expect]\nsimilarity = 70\n[alert]\non = [\"faild\", \"recovered\", \"chnged\"]\nurls = [\"nowhere\", \"ftp://x\"]\n",
+         engine = \"Browser\"\n[[column]]\nname = \"price\"\npattern = \"(\"\n[[column]]\nname = \"town\"\n\
+         pattern = \"[\"\n\
+         [expect]\nsimilarity = 70\n[alert]\non = [\"faild\", \"recovered\", \"chnged\"]\n\
+         urls = [\"nowhere\", \"ftp://x\"]\n",
         "",
         &[
             "task.toml:2: unknown key `shedule`",
-            "task.toml:4: `6 parsecs` is not a length of time; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"",
+            "task.toml:4: `6 parsecs` is not a duration; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"",
             "task.toml:6: invalid type: string \"ten\", expected u32",
             "task.toml:7: a run with max_requests = 0 cannot fetch anything",
-            "task.toml:9: there is no `Browser`",
+            "task.toml:9: unknown word `Browser`",
             "task.toml:12: this regular expression cannot be used: unclosed group",
             "task.toml:15: this regular expression cannot be used: unclosed character class",
-            "task.toml:17: similarity is a share between 0 and 1, not 70",
-            "task.toml:19: there is no `faild`",
-            "task.toml:19: there is no `chnged`",
-            "task.toml:20: alerts know no way `nowhere`",
-            "task.toml:20: alerts know no way `ftp`",
+            "task.toml:17: similarity must be between 0 and 1, not 70",
+            "task.toml:19: unknown word `faild`",
+            "task.toml:19: unknown word `chnged`",
+            "task.toml:20: unknown alert target `nowhere`",
+            "task.toml:20: unknown alert target `ftp`",
         ],
     );
     check(
         "",
         "[[step]]\ngett = \"/a\"\n[[step]]\nget = { url = \"/b\", qery = { a = \"1\" } }\n[[step]]\n\
          match = { regex = \"(\", into = \"x\" }\n[[step]]\nget = \"/c?y=${nothing}\"\n[[step]]\nwait = \"5 parsecs\"\n\
-         [[step]]\n[step.if]\nwhen = { css = \"b\" }\n[[step.if.then]]\nfolow = { text = \"x\" }\n[[step.if.then]]\nget = 3\n",
+         [[step]]\n[step.if]\nwhen = { css = \"b\" }\n[[step.if.then]]\nfolow = { text = \"x\" }\n\
+         [[step.if.then]]\nget = 3\n",
         &[
-            "robot.toml:2: there is no `gett`",
+            "robot.toml:2: unknown word `gett`",
             "robot.toml:4: unknown key `qery`",
             "robot.toml:6: the regular expression `(` cannot be used: unclosed group",
             "robot.toml:8: nothing sets the variable `nothing`",
-            "robot.toml:10: `5 parsecs` is not a length of time; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"",
-            "robot.toml:15: there is no `folow`",
+            "robot.toml:10: `5 parsecs` is not a duration; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"",
+            "robot.toml:15: unknown word `folow`",
             "robot.toml:17: invalid type: integer `3`, expected a URL, or a table with `url`",
         ],
     );
@@ -75,21 +78,21 @@ fn what_follows_from_a_mistake_is_no_mistake_of_its_own() {
     check("[[column]]\nnmae = \"price\"\n", "", &["task.toml:3: unknown key `nmae`"]);
     check("[[column]]\ntype = \"int\"\n", "", &["task.toml:2: missing field `name`"]);
     check("", "[[step]]\nget = { url = 2 }\n", &["robot.toml:2: invalid type: integer `2`, expected a string"]);
-    // The variable is set by a step that cannot be read; the page is got by one.
+    // A step that cannot be parsed sets the variable, or gets the page.
     check(
         "",
         "[[step]]\nset = { town = 3 }\n[[step]]\nget = \"/list?town=${town}\"\n",
         &["robot.toml:2: invalid type: integer `3`, expected a string"],
     );
-    check("", "[[step]]\ngett = \"/a\"\n[[step]]\npaginate = {}\n", &["robot.toml:2: there is no `gett`"]);
-    // A syntax error ends what can be known of a file, and of no other.
+    check("", "[[step]]\ngett = \"/a\"\n[[step]]\npaginate = {}\n", &["robot.toml:2: unknown word `gett`"]);
+    // A syntax error ends the checks of its own file only.
     check(
         "[limits\nx = 1\n",
         "[[step]]\nwait = 1\n[[step]]\nwait = \"x\"\n",
         &[
             "task.toml:2: unclosed table, expected `]`",
             "robot.toml:2: invalid type: integer `1`, expected a string",
-            "robot.toml:4: `x` is not a length of time; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"",
+            "robot.toml:4: `x` is not a duration; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"",
         ],
     );
 }
@@ -97,7 +100,8 @@ fn what_follows_from_a_mistake_is_no_mistake_of_its_own() {
 #[test]
 fn places_are_right_behind_what_was_left_out() {
     check(
-        "[[column]]\ntype = \"int\"\n[[column]]\nname = \"a\"\n[[column]]\nname = 7\n[[column]]\nname = \"b\"\npattern = \"(\"\n",
+        "[[column]]\ntype = \"int\"\n[[column]]\nname = \"a\"\n[[column]]\nname = 7\n[[column]]\nname = \"b\"\n\
+         pattern = \"(\"\n",
         "",
         &[
             "task.toml:2: missing field `name`",
@@ -125,7 +129,8 @@ fn mistakes_of_all_files_are_said_together() {
 
 #[test]
 fn a_column_that_matches_nothing_is_a_mistake_once_a_person_has_confirmed_the_template() {
-    const LABEL: &str = "[[label]]\nwhen = \"2026-11-16T10:00:00Z\"\nkind = \"pick\"\ncandidate = 1\nmethod = \"siblings\"\n\
+    const LABEL: &str = "[[label]]\nwhen = \"2026-11-16T10:00:00Z\"\nkind = \"pick\"\ncandidate = 1\n\
+                         method = \"siblings\"\n\
                          rows = 2\nfirst_row = \"Adler\"\ncolumns = [COLUMNS]\n";
     // The template has eight columns.
     let named =
@@ -142,7 +147,7 @@ fn a_column_that_matches_nothing_is_a_mistake_once_a_person_has_confirmed_the_te
     let picked = LABEL.replace("COLUMNS", "\"name\"");
     let nine = format!("{eight}{}", named(&["ratng"]));
     let scene = with(&nine, Some(&picked), "");
-    assert_eq!(said(&scene), ["task.toml:19: the column `ratng` matches nothing: the template has 8 before it"]);
+    assert_eq!(said(&scene), ["task.toml:19: the column `ratng` matches nothing in the template"]);
     assert!(
         scene.problem().contains("did you mean `rating`? the template's columns are link, image,"),
         "{}",
@@ -172,5 +177,5 @@ fn a_column_that_matches_nothing_is_a_mistake_once_a_person_has_confirmed_the_te
     }
     let scene = with(&format!("{eight}{}", named(&["name", "ratng"])), Some(&picked), details);
     scene.write("hotels", "details.json", TEMPLATE);
-    assert_eq!(said(&scene), ["task.toml:21: the column `ratng` matches nothing: the template has 8 before it"]);
+    assert_eq!(said(&scene), ["task.toml:21: the column `ratng` matches nothing in the template"]);
 }

@@ -1,4 +1,4 @@
-//! All folders, as they come and go.
+//! The task registry: folders that are added, edited, broken and removed.
 
 use super::*;
 use pieme::model::TaskName;
@@ -8,7 +8,7 @@ fn name(text: &str) -> TaskName {
     TaskName::new(text).expect("a good name")
 }
 
-/// What a scan says, as words: `+a`, `~a`, `!a`, `-a`.
+/// The changes of a scan: `+a` added, `~a` edited, `!a` broken, `-a` removed.
 fn scan(shelf: &mut TaskRegistry) -> Vec<String> {
     let word = |change| match change {
         FolderChange::Added(name) => format!("+{name}"),

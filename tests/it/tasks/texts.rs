@@ -1,8 +1,8 @@
-//! What a person reads when a file is wrong.
+//! Error messages for task.toml and robot.toml, as a person reads them.
 
 use super::*;
 
-/// task.toml after the line with `url`, and the whole answer.
+/// Checks the whole message for a task.toml with these lines after `url`.
 fn check(toml: &str, expected: &str) {
     let scene = Scene::with(&format!("{SMALLEST}{toml}"));
     assert_eq!(scene.problem(), expected.trim_start_matches('\n'), "{toml}");
@@ -16,7 +16,8 @@ fn a_misspelt_key_is_answered_with_the_one_that_was_meant() {
 hotels/task.toml:2:2: unknown key `shedule`
   2 | [shedule]
     |  ^^^^^^^
-  did you mean `schedule`? (known here: url, title, tags, enabled, schedule, limits, fetch, column, data, expect, alert)",
+  did you mean `schedule`? (known here: url, title, tags, enabled, schedule, limits, fetch, column, data, \
+  expect, alert)",
     );
     check(
         "[limits]\n\ttimout = \"5m\"\n",
@@ -32,12 +33,13 @@ hotels/task.toml:3:2: unknown key `timout`
 hotels/task.toml:2:1: unknown key `cron`
   2 | cron = \"0 6 * * *\"
     | ^^^^
-  `cron` belongs under [schedule] (known here: url, title, tags, enabled, schedule, limits, fetch, column, data, expect, alert)",
+  `cron` belongs under [schedule] (known here: url, title, tags, enabled, schedule, limits, fetch, column, data, \
+  expect, alert)",
     );
     check(
         "[fetch]\nengine = \"Browser\"\n",
         "
-hotels/task.toml:3:10: there is no `Browser`
+hotels/task.toml:3:10: unknown word `Browser`
   3 | engine = \"Browser\"
     |          ^^^^^^^^^
   did you mean `browser`? (known here: http, browser)",
@@ -57,7 +59,7 @@ hotels/task.toml:3:12: `Europe/Berln` is not a time zone
     check(
         "[limits]\ntimeout = \"5 parsecs\"\n",
         "
-hotels/task.toml:3:11: `5 parsecs` is not a length of time; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"
+hotels/task.toml:3:11: `5 parsecs` is not a duration; write for example \"90s\", \"5m\", \"6h\" or \"1h30m\"
   3 | timeout = \"5 parsecs\"
     |           ^^^^^^^^^^^",
     );
@@ -81,7 +83,7 @@ hotels/task.toml:3:13: invalid type: string \"ten\", expected u32
 hotels/task.toml:4:10: `0 0 30 2 *` is never due
   4 |   cron = \"0 0 30 2 *\" # 30 February
     |          ^^^^^^^^^^^^
-  no calendar has such a day; look at the day and month fields",
+  the calendar has no such day; check the day and month fields",
     );
     check(
         "[schedule]\ncron = \"0 6 * * *\"\nevery = \"6h\"\n",
@@ -101,7 +103,7 @@ fn what_parses_and_cannot_work_is_pointed_at() {
 hotels/task.toml:5:8: there are two columns named `Price`
   5 | name = \"Price\"
     |        ^^^^^^^
-  upper and lower case do not tell columns apart in a database",
+  column names that differ only in upper and lower case are the same in a database",
     );
     check(
         "[[column]]\nname = \"price\"\npattern = \"(\"\n",
@@ -120,34 +122,35 @@ hotels/task.toml:4:8: there is no column `day` to join
   each joined column has its own [[column]], in the order of the template's slots",
     );
     check(
-        "[[column]]\nname = \"line\"\nsplit = { at = \" by \", into = [\"book\", \"author\"] }\n[data]\nkey = [\"line\"]\n",
+        "[[column]]\nname = \"line\"\nsplit = { at = \" by \", into = [\"book\", \"author\"] }\n[data]\n\
+         key = [\"line\"]\n",
         "
-hotels/task.toml:6:8: the column `line` identifies records, and is gone: others are made of it
+hotels/task.toml:6:8: the key column `line` does not exist any more: other columns are made from it
   6 | key = [\"line\"]
     |        ^^^^^^
-  name one of the columns that it becomes",
+  use one of the columns that are made from it",
     );
     check(
         "[expect]\nsimilarity = 70\n",
         "
-hotels/task.toml:3:14: similarity is a share between 0 and 1, not 70
+hotels/task.toml:3:14: similarity must be between 0 and 1, not 70
   3 | similarity = 70
     |              ^^",
     );
     check(
         "expect = { max_row_drop = nan }\n",
         "
-hotels/task.toml:2:27: max_row_drop is a share between 0 and 1, not NaN
+hotels/task.toml:2:27: max_row_drop must be between 0 and 1, not NaN
   2 | expect = { max_row_drop = nan }
     |                           ^^^",
     );
     check(
         "[fetch]\nallow_hosts = [\"example.org\", \"https://x.org/\"]\n",
         "
-hotels/task.toml:3:31: `https://x.org/` is not the name of a host
+hotels/task.toml:3:31: `https://x.org/` is not a host name
   3 | allow_hosts = [\"example.org\", \"https://x.org/\"]
     |                               ^^^^^^^^^^^^^^^^
-  write the name alone, as in \"example.org\"",
+  write the name alone, such as \"example.org\"",
     );
     check(
         "limits.max_pages = 0\n",
@@ -165,7 +168,7 @@ fn an_address_that_is_not_of_the_web_is_refused() {
         ("file:///etc/passwd", "pieme fetches http and https addresses, not file"),
         ("ftp://example.org/", "pieme fetches http and https addresses, not ftp"),
         ("javascript:alert(1)", "pieme fetches http and https addresses, not javascript"),
-        ("example.org/list", "`example.org/list` is not a whole address"),
+        ("example.org/list", "`example.org/list` is not a complete address"),
     ] {
         let problem = Scene::with(&format!("url = \"{url}\"\n")).read().expect_err("not of the web");
         assert_eq!((problem.message.as_str(), problem.line, problem.column), (reason, Some(1), Some(7)), "{url}");
@@ -189,7 +192,8 @@ fn a_mistake_deep_inside_a_script_is_pointed_at() {
     scene.write(
         "hotels",
         "robot.toml",
-        "[[step]]\n[step.for_each]\nas = \"town\"\nfile = \"towns.csv\"\n[[step.for_each.steps]]\nget = \"/?t=${twon}\"\n",
+        "[[step]]\n[step.for_each]\nas = \"town\"\nfile = \"towns.csv\"\n[[step.for_each.steps]]\n\
+         get = \"/?t=${twon}\"\n",
     );
     assert_eq!(
         scene.problem(),
@@ -202,11 +206,13 @@ fn a_mistake_deep_inside_a_script_is_pointed_at() {
     scene.write(
         "hotels",
         "robot.toml",
-        "[[step]]\n[step.for_each]\nas = \"town\"\nfile = \"towns.csv\"\n[[step.for_each.steps]]\nget = \"/?t=${town.zip}\"\n",
+        "[[step]]\n[step.for_each]\nas = \"town\"\nfile = \"towns.csv\"\n[[step.for_each.steps]]\n\
+         get = \"/?t=${town.zip}\"\n",
     );
     assert_eq!(
         scene.problem(),
-        "hotels/towns.csv: robot.toml goes through this file, and it is not there\n  put it into the task's folder"
+        "hotels/towns.csv: a for_each step of robot.toml needs this file, but it does not exist\n  \
+         put it into the task's folder"
     );
     scene.write("hotels", "towns.csv", "town,zip\nHalifax,B3H\n");
     assert!(tasks::read(&scene.dir("hotels")).is_ok());

@@ -1,4 +1,4 @@
-//! What pieme writes into a task folder.
+//! The files that pieme writes into a task folder.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -15,7 +15,7 @@ fn column(name: &str, kind: ColumnType) -> Column {
     Column { name: name.to_owned(), kind, required: false, pattern: None, split: None, join: None, default: None }
 }
 
-/// Nothing but what belongs there, so no temporary file either.
+/// Only the expected files, so no temporary file either.
 fn files(scene: &Scene) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(scene.dir("hotels"))
         .expect("a folder")
@@ -164,11 +164,11 @@ fn labels_are_kept_and_may_be_edited_by_hand() {
     assert!(problem.contains("did you mean `candidate`?"), "{problem}");
 }
 
-/// A file from before blocks and values could be said, kept for ever.
+/// A labels.toml of the first version, kept as a fixture for ever.
 #[test]
 fn labels_of_the_first_version_still_read() {
     let scene = Scene::with(SMALLEST);
-    scene.write("hotels", "labels.toml", include_str!("labels-of-the-first-version.toml"));
+    scene.write("hotels", "labels.toml", include_str!("labels-of-the-first-version.txt"));
     let labels = tasks::read_labels(&scene.dir("hotels")).unwrap_or_else(|problem| panic!("{problem}"));
     assert!(labels.is_confirmed());
     assert_eq!((labels.labels[0].kind, labels.labels[0].rows), (LabelKind::Pick, 12));

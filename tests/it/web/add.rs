@@ -1,4 +1,4 @@
-//! From an address to a task with rows, in the browser: no file is edited.
+//! Adding a task in the browser, without editing a file.
 
 use super::super::files::{Files, books};
 use super::super::stage::Stage;

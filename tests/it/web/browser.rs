@@ -1,4 +1,4 @@
-//! The real Chromium, driven over its pipe: what a person would see and press.
+//! A real Chromium, driven over its DevTools pipe.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(40);
-/// Chromium has its two pipes at 3 and 4.
+/// Chromium expects its two pipes as file descriptors 3 and 4.
 const MOVE_PIPES: &str = r#"exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
 
 pub struct Browser {
@@ -106,7 +106,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({ "features": features }));
     }
 
-    /// What the expression is worth; promises are waited for.
+    /// Evaluates an expression; awaits promises.
     pub fn eval(&mut self, expression: &str) -> Value {
         let order = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", order);
@@ -125,12 +125,12 @@ impl Browser {
         self.wait_for(what, "!window.isOld && document.readyState === 'complete'");
     }
 
-    /// Looks again and again until it is so.
+    /// Polls until the expression is true.
     pub fn wait_for(&mut self, what: &str, expression: &str) {
         let until = Instant::now() + PATIENCE;
         loop {
             let order = json!({ "expression": format!("!!({expression})"), "returnByValue": true });
-            // Between two pages there is nobody to ask.
+            // Between two pages an evaluation fails.
             if self.ask("Runtime.evaluate", order).is_ok_and(|answer| answer["result"]["value"] == true) {
                 return;
             }
@@ -141,7 +141,7 @@ impl Browser {
         }
     }
 
-    /// By the form of the dashboard at this address.
+    /// Logs in with the form of the dashboard at this address.
     pub fn log_in(&mut self, url: &str, password: &str) {
         self.goto(&format!("{url}log-in"));
         self.fill("#password", password);
@@ -156,7 +156,7 @@ impl Browser {
         self.call("Runtime.evaluate", order)["result"]["value"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// The text of the first element that fits.
+    /// The text of the first element that matches.
     pub fn text_of(&mut self, css: &str) -> String {
         let found = self.eval(&format!("document.querySelector({css:?})?.textContent ?? null"));
         found.as_str().unwrap_or_else(|| panic!("no {css} on the page")).trim().to_owned()
@@ -187,8 +187,8 @@ impl Browser {
         }
     }
 
-    /// Does something in the page's frame, which has no origin and so is a target of its own. What is clicked there is clicked by
-    /// the frame's own coordinates.
+    /// Runs `work` in the page's frame, which has an opaque origin and therefore is a target of its own. Clicks there
+    /// use the frame's coordinates.
     pub fn in_frame<T>(&mut self, work: impl FnOnce(&mut Browser) -> T) -> T {
         let targets = self.call("Target.getTargets", json!({}))["targetInfos"].clone();
         let is_frame = |it: &&Value| it["type"] == "iframe";
@@ -201,7 +201,7 @@ impl Browser {
         done
     }
 
-    /// Presses the button down at one place, and lets it go at another.
+    /// Presses the mouse button at one place and releases it at another.
     pub fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
         let mut mouse = |kind: &str, (x, y): (f64, f64)| {
             let order = json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1 });
@@ -215,7 +215,8 @@ impl Browser {
         mouse("mouseReleased", to);
     }
 
-    /// The whole page as a PNG, at most so many pixels high. The window becomes as high: what is beyond it is not painted whole.
+    /// The whole page as a PNG, at most `most` pixels high. The window becomes as high, because nothing beyond it is
+    /// painted.
     pub fn picture(&mut self, width: u32, most: u32) -> Vec<u8> {
         let size = self.call("Page.getLayoutMetrics", json!({}))["cssContentSize"].clone();
         self.size(

@@ -1,4 +1,4 @@
-//! An open page while things change behind it: rows come, the daemon goes, and comes back.
+//! An open page follows changes: new rows, a daemon that stops and comes back.
 
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -12,8 +12,8 @@ const LIVE: &str = "document.documentElement.dataset.live === 'yes'";
 const BANNER: &str = "document.querySelector('#lost')?.offsetHeight > 0";
 const STATE: &str = "document.querySelector('#task-practice-shop .state')";
 
-/// A place that stays the same while the dashboard behind it moves or is away: a port that a daemon gives up may be
-/// taken by others.
+/// A relay with a constant address before the dashboard, which may move or be down. A port that a daemon gives up could
+/// be taken by others.
 struct Relay {
     url: String,
     path: Arc<Mutex<Path>>,
@@ -21,7 +21,7 @@ struct Relay {
 
 #[derive(Default)]
 struct Path {
-    /// Where the dashboard is; none: nobody answers.
+    /// Address of the dashboard; none: it is down.
     to: Option<String>,
     open: Vec<TcpStream>,
 }
@@ -42,7 +42,7 @@ impl Relay {
         self.path.lock().expect("nobody panics here").to = Some(address);
     }
 
-    /// Nobody is there any more, for those who are connected as well.
+    /// Closes the open connections too.
     fn cut(&self) {
         let mut path = self.path.lock().expect("nobody panics here");
         path.to = None;
@@ -68,7 +68,7 @@ fn both((one, other): (io::Result<TcpStream>, io::Result<TcpStream>)) -> Option<
     Some((one.ok()?, other.ok()?))
 }
 
-/// A page with the shop's line, all well, seen through a relay.
+/// The status page with the shop in state `ok`, seen through a relay.
 fn looking() -> (Stage, Relay, Browser) {
     let mut stage = Stage::new();
     stage.drop_folder(SHOP);
@@ -140,7 +140,7 @@ fn a_page_outlives_the_daemon_and_leads_to_the_log_in_of_the_next_one() {
     stage.start_daemon();
     stage.wait_for("the dashboard", || !stage.read("state/web-url").is_empty());
     relay.lead_to(&stage.read("state/web-url"));
-    // Nobody is logged in at the new one.
+    // The new daemon has no sessions.
     browser.wait_for("the log-in", "location.pathname === '/log-in' && document.querySelector('#password')");
     browser.eval("window.isSame = true");
     browser.fill("#password", PASSWORD);

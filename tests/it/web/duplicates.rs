@@ -1,11 +1,12 @@
-//! Records of the same thing are shown, and never merged.
+//! Duplicates are shown, and never merged.
 
 use super::super::monitor::{NAMES, labelled, table};
 use super::{Browser, copy_task, log_in, open};
 
-/// Each group in a line: `same Adler, may be A. Hof`.
+/// One line per group: `same Adler, may be A. Hof`.
 const GROUPS: &str = "[...document.querySelectorAll('.hits > li')].map(it => [...it.querySelectorAll('li')].map(it =>
-     `${it.querySelector('.how').textContent} ${it.querySelector('a').textContent.match(/Hotel [^·]+/i)[0].trim()}${it.querySelector('.faint')?.textContent ?? ''}`).join(', '))";
+     `${it.querySelector('.how').textContent} ${it.querySelector('a').textContent.match(/Hotel [^·]+/i)[0].trim()}\
+     ${it.querySelector('.faint')?.textContent ?? ''}`).join(', '))";
 
 fn groups(browser: &mut Browser) -> Vec<String> {
     let found = browser.eval(GROUPS);
@@ -34,7 +35,10 @@ fn records_of_the_same_thing_are_shown_within_a_task_and_across_tasks() {
     let mut browser = Browser::start();
     log_in(&mut browser, &url);
     browser.goto(&format!("{url}task/hotels"));
-    browser.eval("window.isOld = true; [...document.querySelectorAll('.sides a')].find(it => it.textContent === 'Duplicates').click()");
+    browser.eval(
+        "window.isOld = true; [...document.querySelectorAll('.sides a')]\
+         .find(it => it.textContent === 'Duplicates').click()",
+    );
     browser.wait_for_load("the duplicates");
     assert!(browser.text_of("#groups-found").starts_with("0 groups among 15 records"), "at once: {}", browser.text());
 
@@ -53,7 +57,7 @@ fn records_of_the_same_thing_are_shown_within_a_task_and_across_tasks() {
     browser.wait_for_load("a record");
     assert!(browser.text().contains("First seen"), "{}", browser.text());
 
-    // A column that there is not compares nothing, and says so.
+    // An unknown column compares nothing, and the page says so.
     browser.goto(&format!("{url}task/hotels/duplicates?look=true&by=nothing"));
     assert!(browser.text_of("#groups-found").contains("among 0 records"), "{}", browser.text());
 }

@@ -1,13 +1,14 @@
-//! What the editor of a task's files says when it saves them, and when it does not.
+//! The editor of a task's files shows whether it saved them, and why not.
 
 use super::super::stage::Stage;
 use super::{Browser, keep_pictures, log_in, open};
 
-/// Is the element there, with a text, and within the window?
+/// Expression: the element exists, has a text, and is inside the window.
 fn is_seen(css: &str) -> String {
     format!(
         "(() => {{ const it = document.querySelector({css:?}); if (!it || !it.textContent.trim()) return false;
-           const box = it.getBoundingClientRect(); return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight }})()"
+           const box = it.getBoundingClientRect(); return box.height > 0 && box.top >= 0 \
+           && box.bottom <= innerHeight }})()"
     )
 }
 
@@ -25,7 +26,7 @@ fn saving_says_that_it_saved_or_what_is_wrong_where_it_can_be_seen() {
         browser.goto(&format!("{url}task/flats/files"));
         browser.fill("#task", &format!("# Flats\n\nenabeld = true\n{good}"));
         browser.click("#editor button.main");
-        browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('nothing was saved')");
+        browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('Nothing was saved')");
         browser.wait_for("it to be in sight", &is_seen("#said"));
         keep_pictures(&mut browser, "files-refused");
         let said = browser.text_of("#said");
@@ -38,7 +39,7 @@ fn saving_says_that_it_saved_or_what_is_wrong_where_it_can_be_seen() {
         browser.wait_for("it to be in sight", &is_seen("#said"));
         keep_pictures(&mut browser, "files-saved");
         stage.wait_for("the new title", || stage.status("flats")["title"] == format!("Flats at {width}"));
-        // Somebody who comes later has saved nothing.
+        // After a reload the message is gone.
         browser.goto(&format!("{url}task/flats/files"));
         assert_eq!(browser.text_of("#said"), "");
         stage.write("tasks/flats/task.toml", &good);
@@ -59,6 +60,6 @@ fn mail_without_a_mail_server_is_told_while_it_is_typed_and_is_not_saved() {
     browser.wait_for("the mistake", "document.querySelector('#problem').innerText.includes('names no mail server')");
     assert!(browser.text_of("#problem").contains("[smtp]"), "{}", browser.text_of("#problem"));
     browser.click("#editor button.main");
-    browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('nothing was saved')");
+    browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('Nothing was saved')");
     assert_eq!(stage.read("tasks/flats/task.toml"), good);
 }

@@ -1,5 +1,5 @@
-//! A stranger's page in the labelling frame reaches neither the dashboard, nor the network, nor the page around it. The control is
-//! the same page without the cage: there it reaches everything that it tries.
+//! A foreign page in the labelling frame reaches neither the dashboard, nor the network, nor the page around it. The
+//! control is the same page without the sandbox: there it reaches everything that it tries.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,11 +11,11 @@ use super::{Browser, log_in, open};
 
 const TASK: &str = "evil";
 
-/// A site that notes who asks for what.
+/// A hostile site that records the requests it receives.
 struct Evil {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
-    /// What `/caged` is served with: the policy of the dashboard's frame.
+    /// The policy that `/caged` is served with: that of the dashboard's frame.
     policy: Arc<Mutex<String>>,
 }
 
@@ -38,7 +38,7 @@ impl Evil {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// The things that reached it, once: what stands behind /beacon/.
+    /// The paths below /beacon/ that were requested, each once.
     fn reached(&self) -> BTreeSet<String> {
         let asked = self.asked.lock().expect("nobody panics here");
         asked.iter().filter_map(|path| path.strip_prefix("/beacon/")).map(str::to_owned).collect()
@@ -88,19 +88,27 @@ fn answer(mut stream: &TcpStream, port: u16, asked: &Mutex<Vec<String>>, policy:
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
 }
 
-/// A list, and everything that a page can try to get out of its frame with.
+/// A list, and every way in which a page can try to escape from its frame.
 fn page(port: u16) -> String {
     let at = format!("http://127.0.0.1:{port}/beacon");
     let rows: String = (1..=8)
-        .map(|i| format!("<li class=row><a href='{at}/link' ping='{at}/ping' onclick='fetch(\"{at}/click\")'>Item number {i}</a> <b>EUR {i}9.00</b> <i>{i} left</i></li>"))
+        .map(|i| {
+            format!(
+                "<li class=row><a href='{at}/link' ping='{at}/ping' onclick='fetch(\"{at}/click\")'>\
+                 Item number {i}</a> <b>EUR {i}9.00</b> <i>{i} left</i></li>"
+            )
+        })
         .collect();
     format!(
         "<!doctype html><html><head><title>Evil</title><base href='{at}/base/'>
-         <link rel=stylesheet href='{at}/sheet'><link rel=prefetch href='{at}/prefetch'><link rel=preload as=image href='{at}/preload'>
+         <link rel=stylesheet href='{at}/sheet'><link rel=prefetch href='{at}/prefetch'><link rel=preload as=image \
+         href='{at}/preload'>
          <link rel=icon href='{at}/icon'><link rel=modulepreload href='{at}/module'>
-         <style>@import url('{at}/import'); body {{ background: url('{at}/css') }} @font-face {{ font-family: x; src: url('{at}/font') }} li {{ font-family: x }}</style>
+         <style>@import url('{at}/import'); body {{ background: url('{at}/css') }} @font-face {{ font-family: x; \
+         src: url('{at}/font') }} li {{ font-family: x }}</style>
          <script>
-           fetch('{at}/script', {{ mode: 'no-cors' }}); new Image().src = '{at}/image'; navigator.sendBeacon('{at}/sent');
+           fetch('{at}/script', {{ mode: 'no-cors' }}); new Image().src = '{at}/image'; \
+           navigator.sendBeacon('{at}/sent');
            try {{ parent.document.title = 'taken over'; fetch('{at}/parent', {{ mode: 'no-cors' }}) }} catch {{}}
            parent.postMessage({{ pieme: 'block', first: 1, last: 2, text: '' }}, '*');
            setTimeout(() => {{ try {{ top.location = '{at}/top' }} catch {{}} }}, 1500);
@@ -108,19 +116,25 @@ fn page(port: u16) -> String {
          </script></head>
          <body onload=\"fetch('{at}/onload', {{ mode: 'no-cors' }})\">
          <h1>List</h1><ul>{rows}</ul>
-         <img src='{at}/img' onerror=\"fetch('{at}/onerror', {{ mode: 'no-cors' }})\"><iframe src='{at}/frame'></iframe><iframe srcdoc=\"<script>fetch('{at}/srcdoc',{{mode:'no-cors'}})</script>\"></iframe>
-         <object data='{at}/object'></object><embed src='{at}/embed'><video src='{at}/video' poster='{at}/poster' autoplay></video>
-         <svg><image href='{at}/svg'/><style>@import '{at}/svg-import'</style><script>fetch('{at}/svg-script', {{ mode: 'no-cors' }})</script></svg>
+         <img src='{at}/img' onerror=\"fetch('{at}/onerror', {{ mode: 'no-cors' }})\">\
+         <iframe src='{at}/frame'></iframe><iframe srcdoc=\"<script>fetch('{at}/srcdoc',{{mode:'no-cors'}})</script>\">\
+         </iframe>
+         <object data='{at}/object'></object><embed src='{at}/embed'><video src='{at}/video' poster='{at}/poster' \
+         autoplay></video>
+         <svg><image href='{at}/svg'/><style>@import '{at}/svg-import'</style>\
+         <script>fetch('{at}/svg-script', {{ mode: 'no-cors' }})</script></svg>
          <math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src='{at}/mxss'&gt;\">
          </table></mtext></math>
          <noscript><img src='{at}/noscript'></noscript><template><img src='{at}/template'></template>
-         <form id=f action='{at}/form' method=post target=_self><input autofocus onfocus=\"fetch('{at}/focus', {{ mode: 'no-cors' }})\"><button formaction='{at}/button'>x</button></form>
+         <form id=f action='{at}/form' method=post target=_self>\
+         <input autofocus onfocus=\"fetch('{at}/focus', {{ mode: 'no-cors' }})\">\
+         <button formaction='{at}/button'>x</button></form>
          <script>setTimeout(() => f.submit(), 2000)</script>
          <meta http-equiv=refresh content='3;url={at}/refresh'></body></html>"
     )
 }
 
-/// Long enough for everything above: the page's own clocks end after three seconds.
+/// Long enough for all attempts above: the page's last timer fires after three seconds.
 const ALL_TRIED: &str = "new Promise(done => setTimeout(() => done(1), 4500))";
 
 #[test]
@@ -140,15 +154,32 @@ fn a_hostile_page_reaches_everything_without_the_cage_and_nothing_within() {
     assert_eq!(browser.eval("document.querySelector('#bench').dataset.outlined"), "8");
     browser.in_frame(|frame| {
         assert_eq!(frame.eval("origin"), "null", "it is nobody's");
-        assert_eq!(frame.eval("document.querySelectorAll('script, link, iframe, form, img, svg, [href], [src], [onclick]').length"), 1, "our own script");
+        assert_eq!(
+            frame.eval(
+                "document.querySelectorAll('script, link, iframe, form, img, svg, [href], [src], \
+                 [onclick]').length"
+            ),
+            1,
+            "our own script"
+        );
         for (what, tried) in [
             ("the page around it", "parent.document.title"),
             ("what is kept for the dashboard", "localStorage.length"),
             ("cookies", "document.cookie"),
         ] {
-            assert_eq!(frame.eval(&format!("(() => {{ try {{ {tried}; return 'reached' }} catch {{ return 'refused' }} }})()")), "refused", "{what}");
+            assert_eq!(
+                frame.eval(&format!(
+                    "(() => {{ try {{ {tried}; return 'reached' }} \
+                     catch {{ return 'refused' }} }})()"
+                )),
+                "refused",
+                "{what}"
+            );
         }
-        let place = frame.eval("(() => { const box = document.querySelector('li a').getBoundingClientRect(); return [box.x + 5, box.y + 5] })()");
+        let place = frame.eval(
+            "(() => { const box = document.querySelector('li a').getBoundingClientRect(); \
+             return [box.x + 5, box.y + 5] })()",
+        );
         let at = (place[0].as_f64().expect("a place"), place[1].as_f64().expect("a place"));
         frame.drag(at, at);
     });
@@ -158,15 +189,19 @@ fn a_hostile_page_reaches_everything_without_the_cage_and_nothing_within() {
     assert_eq!(browser.eval("location.pathname"), format!("/label/{TASK}"));
     assert_ne!(browser.eval("document.title"), "taken over");
 
-    // Somebody else's message is not heard, whatever it says.
+    // Messages from other windows are ignored.
     let shown = browser.eval("document.querySelector('#bench').dataset.ready");
-    browser.eval("document.querySelector('#value').close(); postMessage({ pieme: 'block', first: 4, last: 5, text: 'List' }, '*');
-                  dispatchEvent(new MessageEvent('message', { data: { pieme: 'value', n: 1, text: 'x' }, origin: 'null', source: window })); 1");
+    browser.eval(
+        "document.querySelector('#value').close(); postMessage({ pieme: 'block', first: 4, last: 5, \
+                  text: 'List' }, '*');
+                  dispatchEvent(new MessageEvent('message', { data: { pieme: 'value', n: 1, text: 'x' }, \
+                  origin: 'null', source: window })); 1",
+    );
     browser.eval("new Promise(done => setTimeout(() => done(1), 300))");
     assert_eq!(browser.eval("document.querySelector('#bench').dataset.ready"), shown);
     assert_eq!(browser.eval("document.querySelector('#value').open"), false);
 
-    // Opened by itself it is in the same cage: the answer carries it.
+    // Opened by itself, the page is in the same sandbox: the response's policy sets it.
     browser.goto(&format!("{url}label/{TASK}/page"));
     assert_eq!(browser.eval("origin"), "null");
     let policy = browser.eval(&format!(
@@ -174,7 +209,7 @@ fn a_hostile_page_reaches_everything_without_the_cage_and_nothing_within() {
     ));
     assert!(policy.is_null(), "nor can it fetch itself");
 
-    // Were our writer of HTML fooled altogether, the policy alone would do: the page as it is, served with it.
+    // The policy alone suffices, even without the sanitiser: the unchanged page, served with it.
     browser.goto(&url);
     let policy =
         browser.eval(&format!("fetch('/label/{TASK}/page').then(it => it.headers.get('content-security-policy'))"));
@@ -185,7 +220,7 @@ fn a_hostile_page_reaches_everything_without_the_cage_and_nothing_within() {
     assert_eq!(evil.reached(), BTreeSet::new(), "nothing gets out of the policy");
     assert_eq!(browser.eval("document.title"), "calm");
 
-    // The control: without the cage all of it works.
+    // The control: without the sandbox all attempts succeed.
     browser.goto(&evil.url("/open"));
     browser.wait_for("everything to be tried", "document.readyState === 'complete'");
     let wanted =

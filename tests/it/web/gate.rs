@@ -1,4 +1,4 @@
-//! Who is let in. The table of routes is the router's own: a new one is tried here by itself.
+//! Access control of every route. The test reads the router's own table, so a new route is tried automatically.
 
 use std::process::Command;
 
@@ -33,7 +33,7 @@ fn between(text: &str, before: &str, after: &str) -> String {
     rest.split(after).next().unwrap_or_default().to_owned()
 }
 
-/// Logs in without a browser; gives the cookie and the token.
+/// Logs in without a browser; returns the cookie and the CSRF token.
 fn log_in(url: &str) -> (String, String) {
     let form = ask(&format!("{url}log-in"), &[]);
     let door = between(&form.head, "set-cookie: ", ";");
@@ -49,7 +49,7 @@ fn log_in(url: &str) -> (String, String) {
     (session, between(&page.body, "name=\"pieme-token\" content=\"", "\""))
 }
 
-/// Somebody without a browser who has logged in.
+/// A logged-in client without a browser.
 pub struct Guest {
     url: String,
     session: String,
@@ -62,12 +62,12 @@ impl Guest {
         Guest { url: url.to_owned(), session, token }
     }
 
-    /// The cookie that they are known by.
+    /// The session cookie.
     pub fn session(&self) -> &str {
         &self.session
     }
 
-    /// What `/api/…` says.
+    /// The answer of `/api/…`.
     pub fn json(&self, path: &str) -> serde_json::Value {
         let answer = ask(&format!("{}api/{path}", self.url), &["-b", &self.session]);
         serde_json::from_str(&answer.body).expect("JSON")
@@ -129,7 +129,7 @@ fn every_route_refuses_strangers_and_what_does_not_come_from_our_own_pages() {
             assert!([401, 403].contains(&code), "{what} with {why}: {code}");
         }
         if route.path != "/log-out" && route.path != "/log-in" {
-            // The control: what is right comes through the gate, whatever the page then says.
+            // The control: a correct request passes the middleware, whatever the page then answers.
             for words in [all.to_vec(), vec!["-X", "POST", "-b", &session, "-H", &origin, "-H", &with_header, "-d", ""]]
             {
                 let code = ask(&at, &words).code;
@@ -177,7 +177,7 @@ fn a_new_password_logs_everybody_out_and_wrong_ones_are_slowed_down() {
     assert_eq!(codes.by_ref().take(5).collect::<Vec<_>>(), [403; 5]);
     assert_eq!(codes.next(), Some(429));
     let refused = stage.pieme(&["web", "password"]);
-    assert_eq!((refused.code, refused.stderr.contains("8 letters at least")), (2, true), "{}", refused.stderr);
+    assert_eq!((refused.code, refused.stderr.contains("needs 8 to 256 characters")), (2, true), "{}", refused.stderr);
 }
 
 #[test]

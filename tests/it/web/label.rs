@@ -1,4 +1,4 @@
-//! A person mends a redesigned site in the browser: with one key, by keyboard alone, by a click, by enclosing a record.
+//! Repairing a redesigned site in the browser: with one key, by keyboard alone, by a click, by enclosing a record.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::{Browser, log_in, open};
 
 const SHOP: &str = "shop";
 
-/// A confirmed shop that has been redesigned, and somebody who has logged in.
+/// A confirmed shop that has been redesigned, and a logged-in browser.
 pub struct Desk {
     pub stage: Stage,
     pub browser: Browser,
@@ -46,7 +46,7 @@ impl Desk {
         self.browser.wait_for("lists and outlines", "document.querySelector('#bench')?.dataset.outlined");
     }
 
-    /// Does something that asks for lists, and waits until they are shown.
+    /// Does something that requests lists, waits until they are shown, and returns the message.
     pub fn changes(&mut self, act: impl FnOnce(&mut Browser)) -> String {
         let count = self.browser.eval("Number(document.querySelector('#bench').dataset.ready)");
         act(&mut self.browser);
@@ -68,19 +68,19 @@ impl Desk {
         texts(&self.browser.eval("[...document.querySelectorAll('#sheet th input')].map(it => it.value)"))
     }
 
-    /// Takes what is shown, and waits for the end of the run.
+    /// Accepts the shown list and waits for the end of the run.
     pub fn take(&mut self) {
         self.key("Enter");
         self.run_ended();
-        // The folder's change is a reason to run as well: a second run may still be going.
+        // The change of the folder may start a second run, which may still be in progress.
         self.stage.wait_for("it to stay so", || ["ok", "changed"].contains(&self.stage.state(SHOP).as_str()));
     }
 
-    /// Waits for the end of the run that taking the list has started. A list that was well is `ok` before that run, too: only the
-    /// sentence tells them apart.
+    /// Waits for the end of the run that accepting the list has started. A good list is `ok` before that run, too: only
+    /// the sentence differs.
     pub fn run_ended(&mut self) {
         self.browser.wait_for("the run's end", "document.querySelector('#said').textContent.startsWith('shop: ')");
-        // Columns in another order are a change, and as good.
+        // Columns in another order count as a change.
         self.browser.wait_for("ok", "['ok', 'changed'].includes(document.querySelector('#state').textContent)");
     }
 
@@ -96,7 +96,7 @@ impl Desk {
     }
 }
 
-/// A dashboard with confirmed shops, all well.
+/// A dashboard with confirmed shops in state `ok`.
 fn opened(tasks: &[&str], alert: &str) -> (Stage, String) {
     let mut stage = Stage::new();
     for task in tasks {
@@ -114,11 +114,12 @@ fn texts(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().map(|it| it.as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// In the frame: where a text of the list stands, in the middle of the view.
+/// In the frame: scrolls a text of the list to the middle of the view and returns its box.
 pub fn place(browser: &mut Browser, text: &str) -> (f64, f64, f64, f64) {
     let found = browser.eval(&format!(
         "(() => {{ const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); let it;
-           while (all.nextNode()) if (all.currentNode.data.trim() === {text:?} && all.currentNode.parentElement.closest('main')) it = all.currentNode;
+           while (all.nextNode()) if (all.currentNode.data.trim() === {text:?} \
+           && all.currentNode.parentElement.closest('main')) it = all.currentNode;
            it.parentElement.scrollIntoView({{ block: 'center' }});
            const range = document.createRange(); range.selectNodeContents(it);
            const box = range.getBoundingClientRect(); return [box.left, box.top, box.right, box.bottom] }})()"
@@ -127,9 +128,10 @@ pub fn place(browser: &mut Browser, text: &str) -> (f64, f64, f64, f64) {
     (number(0), number(1), number(2), number(3))
 }
 
-/// In the frame: a place in the record with this text where none of its values stands.
+/// In the frame: a point inside the record with this text but beside its values.
 const BESIDE_ITS_VALUES: &str = "(() => {
-  let row = [...document.querySelectorAll('main [data-n]')].filter(it => it.textContent.includes('26 in stock') && it.textContent.includes('Corvo Seed Tray 243')).pop();
+  let row = [...document.querySelectorAll('main [data-n]')].filter(it => it.textContent.includes('26 in stock') \
+  && it.textContent.includes('Corvo Seed Tray 243')).pop();
   const box = row.getBoundingClientRect();
   for (let y = box.top + 4; y < box.bottom; y += 5) for (let x = box.left + 4; x < box.right; x += 5) {
     const range = document.createRange();
@@ -199,13 +201,13 @@ fn a_site_is_mended_by_keyboard_alone() {
     assert!(desk.changes(|it| it.press("u", 85)).starts_with("Undone."));
     desk.key("ArrowRight");
     desk.browser.wait_for("a refusal", "document.querySelector('#said').textContent.includes('cannot be widened')");
-    // A record of theirs, by its text.
+    // A record, found by its text.
     desk.key("t");
     desk.browser.wait_for("the question", "document.querySelector('#record').open");
     desk.browser.call("Input.insertText", serde_json::json!({ "text": "Alba Flask 612" }));
     let said = desk.changes(|it| it.press("Enter", 13));
     assert!(said.contains("12 rows, 8 columns"), "{said}: names are carried over");
-    // A name, from the keyboard: Enter is for the name there, and not for the list.
+    // A name, by keyboard: Enter in the field finishes the name and does not accept the list.
     desk.browser.eval("[...document.querySelectorAll('#sheet th input')].find(it => it.value === 'name').focus()");
     desk.browser.eval("document.activeElement.select()");
     desk.browser.call("Input.insertText", serde_json::json!({ "text": "product" }));
@@ -309,7 +311,8 @@ fn what_cannot_be_meant_is_answered_with_a_sentence_and_changes_nothing() {
     let ask = |desk: &mut Desk, path: &str, body: &str| -> i64 {
         let order = format!(
             "fetch({path:?}, {{ method: 'POST', headers: {{ 'content-type': 'application/json',
-               'x-pieme-token': document.querySelector('meta[name=pieme-token]').content }}, body: {body} }}).then(it => it.status)"
+               'x-pieme-token': document.querySelector('meta[name=pieme-token]').content }}, \
+               body: {body} }}).then(it => it.status)"
         );
         desk.browser.eval(&order).as_i64().unwrap_or(0)
     };

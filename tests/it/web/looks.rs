@@ -1,5 +1,5 @@
-//! Every page, light and dark, wide and on a phone: nothing that axe-core calls serious, and nothing to scroll sideways for. With
-//! PIEME_SCREENS set to a folder, a picture of each is kept there (tests/screens.sh).
+//! Every page, light and dark, wide and on a phone: no serious axe-core violation and no horizontal scrolling. If
+//! PIEME_SCREENS names a folder, a screenshot of each is stored there (tests/screens.sh).
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use super::super::stage::Stage;
 use super::{Browser, copy_task, log_in, open, press_step};
 
 const SHOP: &str = "practice-shop";
-/// Longer pages are cut in the pictures.
+/// Screenshots of longer pages are cropped.
 const MOST_HEIGHT: u32 = 1_600;
 
-/// Tasks in several states, with a redesign that has been noticed.
+/// Tasks in several states, one of them after a redesign.
 fn set_the_scene() -> (Stage, String) {
     let (mut stage, page) = labelled();
     let task = stage.read("tasks/hotels/task.toml");
@@ -75,21 +75,23 @@ fn axe() -> String {
     fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}; tests/all.sh fetches it", file.display()))
 }
 
-/// What axe-core finds that is serious or worse.
+/// Serious and critical violations that axe-core finds.
 fn violations(browser: &mut Browser, axe: &str) -> Vec<String> {
     browser.eval(&format!("{axe}; 1"));
     let found = browser.eval(
-        "axe.run(document, { iframes: false }).then(it => it.violations.filter(it => ['serious', 'critical'].includes(it.impact))
+        "axe.run(document, { iframes: false }).then(it => \
+         it.violations.filter(it => ['serious', 'critical'].includes(it.impact))
            .map(it => `${it.id}: ${it.nodes.map(it => it.html).slice(0, 3).join(' | ')}`))",
     );
     found.as_array().into_iter().flatten().map(|it| it.as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// What reaches beyond the right edge, and is no part of something that scrolls by itself.
+/// Elements that reach beyond the right edge and are not inside a scrolling element.
 const TOO_WIDE: &str = "(() => { const width = document.documentElement.clientWidth;
      return document.documentElement.scrollWidth <= width ? [] :
        [...document.querySelectorAll('body *')].filter(it => it.getBoundingClientRect().right > width + 1)
-         .filter(it => !it.closest('.sheet, .scroller, pre, textarea')).map(it => it.outerHTML.slice(0, 120)).slice(0, 5) })()";
+         .filter(it => !it.closest('.sheet, .scroller, pre, textarea'))\
+         .map(it => it.outerHTML.slice(0, 120)).slice(0, 5) })()";
 
 fn look(browser: &mut Browser, axe: &str, url: &str, (name, path): &(&'static str, String), wrong: &mut Vec<String>) {
     let screens = std::env::var_os("PIEME_SCREENS").map(PathBuf::from);
@@ -118,7 +120,7 @@ fn look(browser: &mut Browser, axe: &str, url: &str, (name, path): &(&'static st
     }
 }
 
-/// A walk of two steps is there to be looked at.
+/// Starts a stepping session of two steps.
 fn walk(browser: &mut Browser, url: &str) {
     browser.goto(&format!("{url}task/practice-orders/step"));
     for path in ["", "/next", "/next"] {
@@ -130,7 +132,7 @@ fn walk(browser: &mut Browser, url: &str) {
 fn no_page_has_a_serious_fault_for_a_screen_reader_or_needs_sideways_scrolling() {
     let (stage, url) = set_the_scene();
     let (axe, mut browser, mut wrong) = (axe(), Browser::start(), Vec::new());
-    // The control: what is wrong is found.
+    // The control: violations are found.
     browser.goto(&format!("{url}log-in"));
     browser.eval("document.body.insertAdjacentHTML('beforeend', '<hr width=3000><input>')");
     assert_ne!(violations(&mut browser, &axe), Vec::<String>::new());

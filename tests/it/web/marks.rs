@@ -1,9 +1,10 @@
-//! Rows that have changed are marked where they are looked at.
+//! Changed rows are marked in the table.
 
 use super::super::monitor::{NAMES, labelled, table};
 use super::{Browser, log_in, open};
 
-/// Number and texts of the marked cells, as a screen reader has them: `7 new`, `EUR 95.00 (changed, before: EUR 82.00)`.
+/// Number and texts of the marked cells, as a screen reader reads them: `7 new`,
+/// `EUR 95.00 (changed, before: EUR 82.00)`.
 const MARKED: &str =
     "[...document.querySelectorAll('#sheet td.changed')].map(it => it.textContent.trim().replace(/\\s+/g, ' '))";
 
@@ -27,7 +28,7 @@ fn what_the_last_change_has_changed_is_marked_in_the_rows() {
     assert_eq!(marked(&mut browser), [""; 0], "{}", browser.text());
     assert!(browser.text_of("#marked").contains("0 added, 0 changed, 1 removed"), "{}", browser.text());
 
-    // A new price, a text in the place of one, and a hotel that is new.
+    // A new price, a text instead of a price, and a new hotel.
     let text = table(&NAMES).replace("EUR 82.00", "EUR 95.00").replace("EUR 83.00", "on request");
     page.say(&text);
     stage.pieme(&["run", "hotels"]);
@@ -38,10 +39,10 @@ fn what_the_last_change_has_changed_is_marked_in_the_rows() {
     assert!(title.as_str().is_some_and(|it| it.ends_with("before: EUR 82.00")), "{title}");
     assert!(browser.text_of("#marked").contains("1 added, 2 changed, 0 removed"), "{}", browser.text());
 
-    // It is the row that is marked, wherever it stands.
+    // The mark belongs to the row, wherever it is sorted to.
     browser.goto(&format!("{rows}?q=central"));
     assert_eq!(marked(&mut browser), wanted[..1]);
-    // The row's number leads to what happened to it, the line above to all of it.
+    // The row's number links to its history, the line above the table to all changes.
     browser.eval("window.isOld = true; document.querySelector('#sheet td.number a').click()");
     browser.wait_for_load("the record");
     assert!(browser.text().contains("EUR 82.00"), "{}", browser.text());
@@ -50,7 +51,7 @@ fn what_the_last_change_has_changed_is_marked_in_the_rows() {
     browser.wait_for_load("the changes");
     assert_eq!(browser.eval("location.pathname"), "/task/hotels/changes");
 
-    // A run that finds the same is no change: the marks stay, and say of when they are.
+    // A run with the same rows is no change: the marks stay, with their time.
     stage.pieme(&["run", "hotels"]);
     browser.goto(&rows);
     assert_eq!(marked(&mut browser), wanted);

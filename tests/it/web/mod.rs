@@ -1,4 +1,4 @@
-//! The dashboard, as a browser and as a stranger meet it.
+//! The dashboard, tested with a real browser and with plain HTTP requests.
 
 mod browser;
 mod connection;
@@ -24,7 +24,7 @@ use browser::Browser;
 
 const PASSWORD: &str = "practice makes perfect";
 
-/// A stage whose daemon serves the dashboard, with a password.
+/// Starts the stage's daemon with the dashboard and a password; returns its address.
 pub fn open(stage: &mut Stage) -> String {
     set_password(stage);
     stage.start_daemon();
@@ -46,14 +46,14 @@ fn set_password(stage: &Stage) {
     assert_eq!(said.code, 0, "{}", said.stderr);
 }
 
-/// Presses a button of a walk through a robot: none begins it, `/next`, `/back`, `/end`.
+/// Presses a button of a stepping session: `/next`, `/back`, `/end`; an empty path starts one.
 fn press_step(browser: &mut Browser, path: &str) {
     browser.eval("window.isOld = true");
     browser.click(&format!("form[action$='/step{path}'] button"));
     browser.wait_for_load(path);
 }
 
-/// The same task once more, under another name.
+/// Copies a task under another name.
 fn copy_task(stage: &Stage, from: &str, to: &str) {
     for file in ["task.toml", "template.json", "labels.toml"] {
         stage.write(&format!("tasks/{to}/{file}"), &stage.read(&format!("tasks/{from}/{file}")));
@@ -64,7 +64,7 @@ fn log_in(browser: &mut Browser, url: &str) {
     browser.log_in(url, PASSWORD);
 }
 
-/// With PIEME_SCREENS set to a folder: pictures of a page as it stands, wide and on a phone, light and dark.
+/// With PIEME_SCREENS set to a folder: screenshots of the current page, wide and narrow, light and dark.
 fn keep_pictures(browser: &mut Browser, name: &str) {
     let Some(folder) = std::env::var_os("PIEME_SCREENS").map(std::path::PathBuf::from) else { return };
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -79,7 +79,7 @@ fn keep_pictures(browser: &mut Browser, name: &str) {
     browser.size(1280, 900);
 }
 
-/// What a page shows to somebody who has logged in.
+/// The text of a page for a logged-in user.
 pub fn page_text(url: &str, path: &str) -> String {
     let mut browser = Browser::start();
     log_in(&mut browser, url);
@@ -87,7 +87,8 @@ pub fn page_text(url: &str, path: &str) -> String {
     browser.text()
 }
 
-/// Waits for the task's first run, then walks through its robot; gives the dashboard's address and all that it shows on the way.
+/// Waits for the task's first run, then steps through its robot; returns the dashboard's address and all that it
+/// showed.
 pub fn step_pages(stage: &mut Stage, task: &str, steps: usize) -> (String, String) {
     let url = open(stage);
     stage.wait_for("its first run", || !stage.status(task)["last_run"].is_null());

@@ -1,10 +1,10 @@
-//! A column of numbers over time, for the whole task: the same in the terminal, for programs and as a curve.
+//! A numeric column over time: the same in the terminal, in the API and as a chart.
 
 use super::super::monitor::{NAMES, labelled, table};
 use super::gate::Guest;
 use super::{Browser, keep_pictures, log_in, open};
 
-/// The hotels of three runs, whose prices go up by ten each, and their distances.
+/// Hotels with distances, in three runs that each raise the prices by ten.
 #[test]
 fn a_column_of_numbers_is_a_curve_over_the_runs() {
     let (mut stage, page) = labelled();
@@ -33,20 +33,26 @@ fn a_column_of_numbers_is_a_curve_over_the_runs() {
     assert!(last.contains("106.5") && !last.contains("96.5"), "{last}");
     let said = stage.pieme(&["history", "hotels", "--column", "hotel"]);
     assert_eq!(said.code, 2);
-    assert!(said.stderr.contains("no numbers of a column `hotel`; there are price, distance"), "{}", said.stderr);
+    assert!(said.stderr.contains("no statistics of a column `hotel`; it has price, distance"), "{}", said.stderr);
 
     let url = open(&mut stage);
     let api = Guest::log_in(&url).json("tasks/hotels/numbers?column=price");
     assert_eq!(api, told, "as the command has it");
     let mut browser = Browser::start();
     log_in(&mut browser, &url);
-    // From the rows: the type above a column leads to its curve.
+    // The type in a column's heading links to its chart.
     browser.goto(&format!("{url}task/hotels"));
-    browser.eval("window.isOld = true; [...document.querySelectorAll('#sheet th')].find(it => it.textContent.includes('distance')).querySelector('a.type').click()");
+    browser.eval(
+        "window.isOld = true; [...document.querySelectorAll('#sheet th')]\
+         .find(it => it.textContent.includes('distance')).querySelector('a.type').click()",
+    );
     browser.wait_for_load("the curve");
     assert_eq!(browser.text_of("#numbers [aria-current]"), "distance");
     assert_eq!(browser.text_of("#numbers figcaption"), "distance");
-    browser.eval("window.isOld = true; [...document.querySelectorAll('#numbers nav a')].find(it => it.textContent === 'price').click()");
+    browser.eval(
+        "window.isOld = true; [...document.querySelectorAll('#numbers nav a')]\
+         .find(it => it.textContent === 'price').click()",
+    );
     browser.wait_for_load("the other one");
     assert_eq!(browser.text_of("#numbers figcaption"), "price (EUR)");
     let label = browser.eval("document.querySelector('#numbers svg').getAttribute('aria-label')");
@@ -55,7 +61,7 @@ fn a_column_of_numbers_is_a_curve_over_the_runs() {
     assert!(browser.text_of("#numbers table tbody tr").contains("111.50"), "{}", browser.text());
 }
 
-/// Labels of the axes that reach beyond their picture, and all labels.
+/// Axis labels that reach beyond their chart, and all labels.
 const LABELS: &str = "(() => { const cut = []; const all = [];
   for (const svg of document.querySelectorAll('.chart svg')) {
     const frame = svg.getBoundingClientRect();

@@ -26,7 +26,7 @@ fn the_status_page_lives_filters_runs_and_pauses() {
     assert_eq!(browser.text_of("#tasks tr a"), "flats");
     assert_eq!(browser.eval("location.search"), "?q=ulm");
     browser.fill("#q", "nothing of that name");
-    browser.wait_for("none", "document.body.innerText.includes('No task is so')");
+    browser.wait_for("none", "document.body.innerText.includes('No task matches the filter')");
     browser.fill("#q", "shop");
     browser.wait_for("the shop", "document.querySelector('#task-practice-shop')");
 
@@ -59,7 +59,10 @@ fn rows_are_sorted_filtered_and_paged_by_the_server() {
     log_in(&mut browser, &url);
     browser.goto(&format!("{url}task/{SHOP}"));
     assert_eq!(browser.eval("document.querySelectorAll('#sheet tbody tr').length"), 48);
-    browser.eval("window.isOld = true; [...document.querySelectorAll('#sheet a.sort')].find(it => it.textContent === 'name').click()");
+    browser.eval(
+        "window.isOld = true; [...document.querySelectorAll('#sheet a.sort')]\
+         .find(it => it.textContent === 'name').click()",
+    );
     browser.wait_for_load("the rows by name");
     let at = browser.eval(
         "[...document.querySelectorAll('#sheet th .sort')].findIndex(it => it.textContent.startsWith('name')) + 1",
@@ -103,7 +106,10 @@ fn a_run_shows_its_numbers_its_steps_and_its_pages_as_text() {
     );
     browser.wait_for_load("the page");
     let source = browser.eval("document.querySelector('iframe.source').src");
-    let text = browser.eval(&format!("fetch({source}).then(it => it.text().then(text => [text, it.headers.get('content-type'), it.headers.get('content-security-policy')]))"));
+    let text = browser.eval(&format!(
+        "fetch({source}).then(it => it.text().then(text => [text, \
+         it.headers.get('content-type'), it.headers.get('content-security-policy')]))"
+    ));
     assert!(text[0].as_str().is_some_and(|it| it.contains("<html") || it.contains("<!")), "{text}");
     assert!(
         text[1].as_str().is_some_and(|it| it.starts_with("text/plain"))
@@ -124,12 +130,12 @@ fn rows_that_were_kept_aside_are_looked_at_and_dropped_or_published() {
     browser.goto(&format!("{url}task/hotels/aside"));
     assert_eq!(browser.eval(rows), 5, "{}", browser.text());
     browser.click("form[action$='/drop'] button");
-    browser.wait_for("them to be gone", "document.body.innerText.includes('No rows of this task are kept aside')");
+    browser.wait_for("them to be gone", "document.body.innerText.includes('No rows of this task are kept back')");
     assert_eq!(stage.pieme(&["records", "hotels", "--quarantined"]).code, 1);
     browser.click("#facts form[action$='/run'] button");
     browser.wait_for("them to be there again", &format!("{rows} === 5"));
     browser.click("form[action$='/accept'] button");
-    browser.wait_for("them to be published", "document.body.innerText.includes('No rows of this task are kept aside')");
+    browser.wait_for("them to be published", "document.body.innerText.includes('No rows of this task are kept back')");
     browser.goto(&format!("{url}task/hotels"));
     assert_eq!(browser.eval(rows), 5, "{}", browser.text());
     browser.click(".more summary");
@@ -151,7 +157,7 @@ fn files_are_checked_while_they_are_typed_and_saved_only_when_they_are_good() {
     browser.wait_for("the mistake", "document.querySelector('#problem').innerText.includes('did you mean `enabled`?')");
     assert!(browser.text_of("#problem pre").contains("^^^^^^^"), "{}", browser.text());
     browser.click("#editor button.main");
-    browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('nothing was saved')");
+    browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('Nothing was saved')");
     assert_eq!(stage.read("tasks/flats/task.toml"), before);
     browser.fill("#task", &format!("title = \"Flats in Ulm\"\n{before}"));
     browser.wait_for("no mistake", "document.querySelector('#problem').innerText === ''");

@@ -1,5 +1,5 @@
-//! No script of a site runs in the dashboard, whatever field it comes by. The browser is told to pass over the dashboard's
-//! content security policy, so that what is tested is the pages themselves.
+//! No script of a site runs in the dashboard, whatever field it arrives in. The browser bypasses the dashboard's
+//! content security policy, so that the pages themselves are tested.
 
 use chrono::Utc;
 use pieme::model::{Failure, NumberStatistics, PageMeta, Row, RunId, TaskName, TraceLine, Verdict};
@@ -10,7 +10,7 @@ use url::Url;
 use super::super::stage::Stage;
 use super::{Browser, log_in, open, press_step};
 
-/// `ran()` says that it ran; `data-x` shows that it became an element.
+/// `ran()` reports that a script ran; `data-x` shows that a text became an element.
 const PAYLOADS: [&str; 60] = [
     "<script data-x>ran()</script>",
     "\"><script data-x>ran()</script>",
@@ -98,7 +98,7 @@ fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&s
         cells: vec![Some(format!("{before}{cell}")), Some(format!("http://shop.example/{cell}"))],
         page: 1,
     };
-    // Every row is changed by the second publication, and what it was is shown as well.
+    // The second publication changes every row, so that the previous values are shown as well.
     for (outcome, before) in [("published", text), ("published", ""), ("quarantined", ""), ("failed", "")] {
         let run = begin(store, &task);
         let rows: Vec<Row> = cells.iter().map(|cell| row(cell, before)).collect();
@@ -118,7 +118,7 @@ fn hostile(stage: &Stage, store: &mut Store, name: &str, text: &str, cells: &[&s
     }
 }
 
-/// What the values of a column were like, under a hostile name and in a hostile currency.
+/// Statistics of a numeric column with a hostile name and a hostile currency.
 fn numbers(column: &str, currency: &str) -> NumberStatistics {
     let (column, currency) = (column.to_owned(), Some(currency.to_owned()));
     NumberStatistics { column, currency, count: 1, least: 1.0, lower: 1.0, median: 1.0, upper: 1.0, most: 1.0 }
@@ -137,7 +137,10 @@ fn all_pages(stage: &Stage, task: &str) -> Vec<String> {
         .iter()
         .map(|side| format!("task/{task}{side}"))
         .collect();
-    let key = stage.sql(&format!("SELECT lower(hex(r.key)) FROM _changed_record r JOIN _change c ON c.id = r.change WHERE c.task = '{task}' LIMIT 1"));
+    let key = stage.sql(&format!(
+        "SELECT lower(hex(r.key)) FROM _changed_record r JOIN _change c ON c.id = r.change \
+         WHERE c.task = '{task}' LIMIT 1"
+    ));
     paths.push(format!("task/{task}/record/{key}"));
     let runs = stage.sql(&format!("SELECT id FROM _runs WHERE task = '{task}'"));
     for run in runs.lines() {
@@ -151,14 +154,14 @@ fn no_payload_in_any_field_runs_on_any_page() {
     let mut stage = Stage::new();
     std::fs::create_dir_all(stage.path("state")).expect("a folder");
     let mut store = Store::open(&stage.path("state/pieme.db")).expect("a new store");
-    // All together, in both orders: one of them could swallow the rest.
+    // All together, in both orders: one payload could swallow the rest.
     let (forward, backward) = (PAYLOADS.join(" "), PAYLOADS.iter().rev().copied().collect::<Vec<_>>().join(" "));
     hostile(&stage, &mut store, "forward", &forward, &PAYLOADS);
     hostile(&stage, &mut store, "backward", &backward, &PAYLOADS);
     for (number, payload) in PAYLOADS.iter().enumerate() {
         hostile(&stage, &mut store, &format!("p{number}"), payload, &[payload]);
     }
-    // What is wrong with a file is shown with the line that is wrong.
+    // A mistake in a file is shown with its line.
     stage.write("tasks/broken/task.toml", &format!("url = 'x' # {}\n", PAYLOADS.join(" ").replace('\u{0}', "")));
     drop(store);
     let url = open(&mut stage);
@@ -167,7 +170,7 @@ fn no_payload_in_any_field_runs_on_any_page() {
     let hear = "window.heard = 0; window.ran = () => { window.heard += 1 };";
     browser.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": hear }));
     log_in(&mut browser, &url);
-    // The control: shown as markup they would run, and would be seen.
+    // The control: as markup the payloads run, and are detected.
     let inject = format!("document.body.insertAdjacentHTML('beforeend', {:?})", PAYLOADS[10]);
     browser.eval(&inject);
     browser.wait_for("the control to run", "window.heard > 0");
@@ -199,16 +202,19 @@ fn no_payload_in_any_field_runs_on_any_page() {
         browser.goto(&format!("{url}{path}"));
         let seen = browser.eval(FOUND);
         assert_eq!((seen, browser.eval("window.heard")), (json!(0), json!(0)), "{path}");
-        // What a refresh brings in is a stranger's text as well.
-        browser.eval("import(document.querySelector('script[src$=\"app.js\"]')?.src ?? 'data:text/javascript,export const refresh=()=>0').then(it => it.refresh())");
+        // A refresh inserts untrusted text as well.
+        browser.eval(
+            "import(document.querySelector('script[src$=\"app.js\"]')?.src \
+             ?? 'data:text/javascript,export const refresh=()=>0').then(it => it.refresh())",
+        );
         assert_eq!((browser.eval(FOUND), browser.eval("window.heard")), (json!(0), json!(0)), "{path}, refreshed");
     }
     walk(&mut browser, &stage, &url);
 }
 
-/// A walk shows robot.toml as it was written, and what its variables are.
+/// A stepping session shows the text of robot.toml and the variables.
 fn walk(browser: &mut Browser, stage: &Stage, url: &str) {
-    // A variable that there is not would be refused.
+    // An unknown variable would be refused.
     let text = toml::Value::from(PAYLOADS.join(" ").replace('\u{0}', "").replace("${", "$ {")).to_string();
     let robot = format!("[[step]]\nget = \"/products\"\n[[step]]\nset = {{ x = {text} }}\n");
     stage.write("tasks/forward/robot.toml", &robot);
@@ -222,5 +228,6 @@ fn walk(browser: &mut Browser, stage: &Stage, url: &str) {
 }
 
 /// Elements and attributes that only a payload can have made.
-const FOUND: &str = "document.querySelectorAll('[data-x], [onerror], [onload], [onfocus], [onmouseover], [href^=\"javascript\" i], \
-     [src^=\"javascript\" i], [action^=\"javascript\" i], base, object, embed').length";
+const FOUND: &str = "document.querySelectorAll('[data-x], [onerror], [onload], [onfocus], [onmouseover], \
+                     [href^=\"javascript\" i], \
+                     [src^=\"javascript\" i], [action^=\"javascript\" i], base, object, embed').length";

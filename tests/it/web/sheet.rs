@@ -1,8 +1,8 @@
-//! Columns are cut and joined in the spreadsheet, and that can be undone: at once, and after it was taken.
+//! Columns are split and joined in the spreadsheet, and that can be undone before and after the list is accepted.
 
 use super::label::Desk;
 
-/// Presses a button above a column: `Split`, `Join →`.
+/// Expression that presses a button of a column's heading: `Split`, `Join →`.
 fn tool(column: &str, word: &str) -> String {
     format!(
         "[...[...document.querySelectorAll('#sheet th')].find(it => it.querySelector('input').value === {column:?})
@@ -15,7 +15,7 @@ fn split(desk: &mut Desk) {
     desk.browser.wait_for("the question", "document.querySelector('#split').open");
     desk.browser.call("Input.insertText", serde_json::json!({ "text": " in " }));
     let said = desk.changes(|it| it.press("Enter", 13));
-    assert!(said.starts_with("Cut."), "{said}");
+    assert!(said.starts_with("Split."), "{said}");
     let names = desk.names();
     assert!(names.contains(&"stock.1".to_owned()) && !names.contains(&"stock".to_owned()), "{names:?}");
 }
@@ -58,7 +58,7 @@ fn columns_are_split_and_joined_and_that_is_undone_step_by_step_or_with_the_labe
     assert!(task.contains("name = \"stock.1\"") && task.contains("name = \"rating reviews\""), "{task}");
     assert!(labels.contains("split") && labels.contains("join"), "it stands with what was said: {labels}");
 
-    // Later, from the task's page.
+    // Undone later, on the task's page.
     desk.browser.goto(&format!("{}task/shop", desk.url));
     desk.browser.click(".more summary");
     desk.browser.click("form[action$='/rollback'] button");

@@ -1,17 +1,17 @@
-//! A redesigned site is mended on a phone, with a finger.
+//! A redesigned site is repaired on a touch screen.
 
 use serde_json::json;
 
 use super::Browser;
 use super::label::{Desk, place};
 
-/// A finger on the page: `touchStart`, `touchMove`, `touchEnd`.
+/// Sends a touch event: `touchStart`, `touchMove`, `touchEnd`.
 fn finger(browser: &mut Browser, kind: &str, at: Option<(f64, f64)>) {
     let points: Vec<_> = at.iter().map(|(x, y)| json!({ "x": x, "y": y })).collect();
     browser.call("Input.dispatchTouchEvent", json!({ "type": kind, "touchPoints": points }));
 }
 
-/// Where a text of the framed page stands on the whole page: what a finger points at, once nothing moves any more.
+/// Position of a text of the framed page in the whole page, once nothing moves any more.
 fn place_on_page(browser: &mut Browser, text: &str) -> (f64, f64) {
     browser.eval("document.querySelector('#page').scrollIntoView({ block: 'center', behavior: 'instant' }); 1");
     let mut places = vec![place_now(browser, text)];
@@ -34,8 +34,8 @@ fn place_now(browser: &mut Browser, text: &str) -> (f64, f64) {
     (x + (left + right) / 2.0, y + (top + bottom) / 2.0)
 }
 
-/// What is said when a finger has rested long enough.
-const HELD: &str = "document.querySelector('#said').textContent.startsWith('Let go')";
+/// Expression: the message of a long press is shown.
+const HELD: &str = "document.querySelector('#said').textContent.startsWith('Lift the finger')";
 
 fn on_a_phone() -> Desk {
     let mut desk = Desk::redesigned();
@@ -59,7 +59,7 @@ fn a_finger_that_rests_on_a_record_encloses_it() {
     assert_eq!(desk.browser.eval("document.querySelector('#value').open"), false, "it was no tap");
     desk.changes(|it| drop(it.eval("document.querySelector('#undo').click()")));
 
-    // Moved on from there, it encloses all until where it is lifted.
+    // Moving the finger extends the block to where it is lifted.
     let from = place_on_page(&mut desk.browser, "26 in stock");
     let to = place_on_page(&mut desk.browser, "Corvo Seed Tray 243");
     let said = desk.changes(|browser| {

@@ -1,4 +1,4 @@
-//! A robot is walked through in the browser, one step at a time.
+//! Stepping through a robot in the browser.
 
 use super::super::stage::Stage;
 use super::{Browser, keep_pictures, log_in, open, press_step};
@@ -16,7 +16,7 @@ fn a_robot_is_walked_through_forward_and_back() {
     let steps = browser.eval("document.querySelectorAll('.steps li').length").as_u64().unwrap_or(0);
     let done = "document.querySelectorAll('.steps li.done').length";
     assert!(steps > 1, "{}", browser.text());
-    // Each step as it was written, secrets by their names, the next one open and marked.
+    // Each step has its text from robot.toml, with the names of secrets; the next step is unfolded and marked.
     let texts =
         browser.eval("[...document.querySelectorAll('.steps li pre')].map(it => it.textContent).join('\\n\\n')");
     let robot = stage.read("tasks/practice-orders/robot.toml");
@@ -42,7 +42,7 @@ fn a_robot_is_walked_through_forward_and_back() {
     press_step(&mut browser, "/back");
     assert_eq!(browser.eval(done), steps - 2, "{}", browser.text());
     press_step(&mut browser, "/end");
-    assert!(browser.text().contains("Begin"), "{}", browser.text());
+    assert!(browser.text().contains("Execute the robot one step at a time"), "{}", browser.text());
     stage.wait_for("its process to end", || stage.children_of(stage.daemon_pid()).is_empty());
 }
 
@@ -57,9 +57,9 @@ fn what_a_task_without_a_robot_does_is_said_in_words() {
     browser.goto(&format!("{url}task/flats/step"));
     press_step(&mut browser, "");
     let steps = browser.eval("[...document.querySelectorAll('.steps li')].map(it => it.textContent)");
-    assert!(steps[0].as_str().is_some_and(|it| it.contains("asks for the `url` of task.toml")), "{steps}");
+    assert!(steps[0].as_str().is_some_and(|it| it.contains("fetches the `url` of task.toml")), "{steps}");
     assert!(
-        steps[1].as_str().is_some_and(|it| it.contains("Takes the rows of the page, then those of the next")),
+        steps[1].as_str().is_some_and(|it| it.contains("extracts the rows of this page and follows the next links")),
         "{steps}"
     );
     assert_eq!(browser.eval("document.querySelectorAll('.steps pre').length"), 0);
@@ -81,7 +81,7 @@ fn a_walk_that_waits_for_its_person_holds_no_site() {
     let said = stage.pieme(&["run", "other", "--json"]);
     assert_eq!(said.json()["rows"], 48, "{}{}", said.stdout, said.stderr);
     keep_pictures(&mut browser, "step-one");
-    // And the walk goes on.
+    // The session continues.
     press_step(&mut browser, "/next");
     assert!(browser.text().contains("48 so far"), "{}", browser.text());
 }

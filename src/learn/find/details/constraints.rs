@@ -1,27 +1,28 @@
-//! Segmentation by constraints: every extract belongs to one record, a record is one stretch of the list, and no two extracts of
-//! a record stand at the same place of its detail page. Solved by local search, in the manner of WSAT(OIP).
+//! Segmentation by constraint satisfaction. Every extract belongs to one record; the extracts of a record are
+//! consecutive; no two extracts of a record have the same position on its detail page. Solved by local search in the
+//! manner of WSAT(OIP).
 
 use std::collections::HashMap;
 
 use super::Segmentation;
 use super::observe::ListExtract;
 
-/// Extracts that are moved to another record, in each of the two rounds. A bound, not tuned: on pages of up to 120 records that could be
-/// satisfied the search ended within a tenth of a second, the others spend it.
+/// Maximum number of moves in each of the two rounds. A bound, not tuned: on satisfiable pages of up to 120 records the
+/// search ended within a tenth of a second, the others use all moves.
 const MAX_MOVES: usize = 10_000;
-/// How often the record is chosen by chance instead of by gain, of 100: it leads out of dead ends.
+/// Share of moves, of 100, that choose a record at random instead of by gain. They lead out of local minima.
 const NOISE: u64 = 8;
-/// An extract that was moved stays where it is for so many moves.
+/// Number of moves for which a moved extract stays where it is.
 const TABU: usize = 4;
-/// What a record in two stretches, or two extracts at one place, weighs against an extract without a record.
+/// Weight of a record in two runs, or of two extracts at one position, against an extract without a record.
 const HARD_CONSTRAINT_WEIGHT: i64 = 4;
-/// Records that are tried for one extract in one move; an extract on more pages is tried on others the next time.
+/// Maximum number of records that are tried for one extract in one move. They are chosen in turn, from a random start.
 const MAX_CHOICES: usize = 24;
-/// How far a record is followed when the first guess chooses between two.
+/// Number of extracts that the first guess looks ahead to choose between records.
 const MAX_LOOKAHEAD: usize = 30;
 
-/// The records of the extracts. Where not all constraints can hold, extracts are left without a record (the paper's relaxed form:
-/// every extract belongs to at most one record) and no other constraint is broken.
+/// Assigns the extracts to records. If not all constraints can hold, some extracts remain without a record (the paper's
+/// relaxed form: every extract belongs to at most one record) and no other constraint is broken.
 pub fn segment(extracts: &[ListExtract]) -> Segmentation {
     let mut search = LocalSearch::new(extracts, first_guess(extracts));
     let is_exact = search.run(false);
@@ -35,13 +36,13 @@ pub fn segment(extracts: &[ListExtract]) -> Segmentation {
 struct LocalSearch<'a> {
     extracts: &'a [ListExtract],
     record_of: Vec<Option<usize>>,
-    /// How many extracts of one text a record has.
+    /// Number of extracts with a given text in a record.
     copies: HashMap<(u64, usize), usize>,
-    /// How many stretches each record is in.
+    /// Number of runs of consecutive extracts that each record consists of.
     stretches: Vec<i64>,
-    /// What the broken constraints weigh, and the extracts without a record.
+    /// Weighted sum of the broken constraints, plus the number of extracts without a record.
     cost: i64,
-    /// Of each extract: when it was moved last.
+    /// The move in which each extract was moved last.
     last_moved: Vec<usize>,
     random_state: u64,
 }
@@ -62,7 +63,8 @@ impl<'a> LocalSearch<'a> {
         search
     }
 
-    /// Whether all constraints hold at last; the best assignment seen is kept. Relaxed, an extract may lose its record.
+    /// Runs the local search and keeps the best assignment. Returns whether all constraints hold. If relaxed, an
+    /// extract may lose its record.
     fn run(&mut self, is_relaxed: bool) -> bool {
         let mut best = (self.cost, self.record_of.clone());
         self.last_moved.fill(0);
@@ -85,7 +87,7 @@ impl<'a> LocalSearch<'a> {
         self.cost == 0
     }
 
-    /// Moves the extract to the record that leaves least broken, or sometimes to any.
+    /// Moves the extract to the record with the lowest cost, or sometimes to a random one.
     fn reassign(&mut self, i: usize, is_relaxed: bool) {
         let here = self.record_of[i];
         let pages = self.extracts[i].sightings.iter().map(|it| Some(it.page));
@@ -117,7 +119,7 @@ impl<'a> LocalSearch<'a> {
         }
     }
 
-    /// More extracts of this text in the record than places on its page.
+    /// Whether the record has more extracts with this text than its page has positions for it.
     fn is_crowded(&self, i: usize, record: usize) -> bool {
         self.copies.get(&(self.extracts[i].text, record)).is_some_and(|&copies| copies > self.positions(i, record))
     }
@@ -156,10 +158,10 @@ impl<'a> LocalSearch<'a> {
         self.cost += HARD_CONSTRAINT_WEIGHT * (copies.saturating_sub(places) as i64 - crowded as i64);
     }
 
-    /// An extract of `record` comes between its neighbours (or goes: -1).
+    /// Updates the runs when an extract of `record` is inserted between its neighbours (or removed: -1).
     fn join(&mut self, record: usize, before: Option<usize>, after: Option<usize>, change: i64) {
         if before == Some(record) || after == Some(record) {
-            // It makes a stretch longer. Between two extracts of its own it parts and joins nothing.
+            // It extends a run. Between two extracts of its own record it neither splits nor joins anything.
             return;
         }
         self.stretch(record, change);
@@ -174,7 +176,7 @@ impl<'a> LocalSearch<'a> {
         self.cost += HARD_CONSTRAINT_WEIGHT * ((self.stretches[record] - 1).max(0) - broken);
     }
 
-    /// Takes the record from extracts until no other constraint is broken: a record keeps its longest stretch.
+    /// Removes extracts from their records until no other constraint is broken: a record keeps its longest run.
     fn drop_unsatisfied(&mut self) {
         for i in 0..self.extracts.len() {
             if self.record_of[i].is_some_and(|record| self.is_crowded(i, record)) {
@@ -205,7 +207,7 @@ impl<'a> LocalSearch<'a> {
         }
     }
 
-    /// A number below `bound`, the same in every run of the program.
+    /// A pseudo-random number below `bound`. The sequence is the same in every run of the program.
     fn random_below(&mut self, bound: usize) -> usize {
         self.random_state ^= self.random_state << 13;
         self.random_state ^= self.random_state >> 7;
@@ -214,8 +216,8 @@ impl<'a> LocalSearch<'a> {
     }
 }
 
-/// From the start of the list: an extract stays with the record before it while it may, and else opens the record that goes on
-/// for longest.
+/// A greedy assignment from the start of the list: an extract stays with the previous record as long as possible, and
+/// otherwise opens the record that continues longest.
 pub fn first_guess(extracts: &[ListExtract]) -> Vec<Option<usize>> {
     let mut guess: Vec<Option<usize>> = Vec::with_capacity(extracts.len());
     let mut opened: Vec<usize> = Vec::new();

@@ -1,32 +1,32 @@
-//! What the probabilistic model knows of the table: how long a record is, which column follows which, and which types of words
-//! stand in a column.
+//! Parameters of the probabilistic model: the length of a record, the order of columns, and the word types of each
+//! column.
 
 use super::observe::ListExtract;
 
-/// Extracts of one record at most; what goes on for longer is no record.
+/// Maximum number of extracts of one record.
 pub const MAX_PERIOD: usize = 40;
-/// Columns at most. The last one takes what comes behind it as well.
+/// Maximum number of columns. The last one also takes everything after it.
 pub const MAX_COLUMNS: usize = 12;
 const TYPES: usize = 8;
 
-/// Added to every count, so that nothing is impossible that was not seen yet.
+/// Added to every count, so that unseen events keep a probability above zero.
 const SMOOTHING: f64 = 0.5;
-/// Before anything is learned the next column follows, more likely than a gap.
+/// Prior probability that the next column follows directly; a gap is less likely.
 const NEXT_COLUMN: f64 = 0.7;
 
-/// Chances of the model. Columns depend on whether the record is as long as most (the paper conditions them on the very length;
-/// two classes need fewer examples).
+/// Probabilities of the model. Columns depend on whether the record is as long as most: the paper conditions them on
+/// the exact length, but two classes need fewer examples.
 pub struct Model {
-    /// ln P(a record has so many extracts).
+    /// ln P(a record has this many extracts).
     pub ln_period: [f64; MAX_PERIOD + 1],
-    /// P(column | column before), for short and for full records.
+    /// P(column | previous column), for short and for full records.
     follows: [[[f64; MAX_COLUMNS]; MAX_COLUMNS]; 2],
     /// P(a word of this type is in an extract of this column).
     types: [[f64; TYPES]; MAX_COLUMNS],
     full: usize,
 }
 
-/// Expected counts that a model is learned from.
+/// Expected counts, from which a model is estimated.
 pub struct ExpectedCounts {
     pub period: [f64; MAX_PERIOD + 1],
     follows: [[[f64; MAX_COLUMNS]; MAX_COLUMNS]; 2],
@@ -43,7 +43,7 @@ impl ExpectedCounts {
 }
 
 impl Model {
-    /// Nothing known but how long a record is on average.
+    /// The initial model, which knows only the mean length of a record.
     pub fn new(mean_period: f64) -> Model {
         let mut period = [0.0; MAX_PERIOD + 1];
         for (length, chance) in period.iter_mut().enumerate().skip(1) {
@@ -65,7 +65,7 @@ impl Model {
         }
     }
 
-    /// The likeliest model of what was counted.
+    /// The maximum likelihood estimate from the counts, smoothed.
     pub fn from_counts(counts: &ExpectedCounts) -> Model {
         let mut period = counts.period;
         period.iter_mut().skip(1).for_each(|count| *count += SMOOTHING);
@@ -89,7 +89,7 @@ impl Model {
         usize::from(period >= self.full)
     }
 
-    /// Of each extract and column: P(types | column) over the largest of the columns, and the logarithm of that largest.
+    /// For each extract: P(types | column) of each column relative to the largest, and the logarithm of the largest.
     pub fn fits(&self, extracts: &[ListExtract]) -> Vec<([f64; MAX_COLUMNS], f64)> {
         let fit = |extract: &ListExtract| {
             let mut fits = self.types.map(|chances| {
@@ -105,7 +105,7 @@ impl Model {
         extracts.iter().map(fit).collect()
     }
 
-    /// ln P(types | a record of so many extracts starts here), for each length.
+    /// ln P(types | a record of this many extracts starts here), for each length.
     pub fn ln_lengths(&self, fits: &[([f64; MAX_COLUMNS], f64)]) -> Vec<f64> {
         let longest = fits.len().min(MAX_PERIOD);
         let mut lengths = vec![f64::NEG_INFINITY; longest + 1];
@@ -119,7 +119,7 @@ impl Model {
                 if sum <= 0.0 {
                     break;
                 }
-                // Kept near 1, so that forty factors do not vanish.
+                // Rescaled, so that a product of forty factors does not underflow.
                 here.iter_mut().for_each(|chance| *chance /= sum);
                 scale += sum.ln();
                 if self.length_class(at + 1) == class {
@@ -130,7 +130,7 @@ impl Model {
         lengths
     }
 
-    /// Counts the columns of one record by how likely each is, `weight` times.
+    /// Adds the column probabilities of one record, times `weight`, to the counts (forward-backward).
     pub fn count(
         &self,
         extracts: &[ListExtract],
@@ -175,7 +175,7 @@ impl Model {
         }
     }
 
-    /// The likeliest columns of one record.
+    /// The most likely columns of one record (Viterbi).
     pub fn columns(&self, fits: &[([f64; MAX_COLUMNS], f64)]) -> Vec<usize> {
         let follows = &self.follows[self.length_class(fits.len())];
         let mut best = vec![first_column(&fits[0].0)];
@@ -205,7 +205,7 @@ impl Model {
     }
 }
 
-/// A record starts with its first column, and only there is that column (the paper: it is never missing).
+/// A record starts with its first column, which occurs only there and is never missing (as in the paper).
 fn first_column(fit: &[f64; MAX_COLUMNS]) -> [f64; MAX_COLUMNS] {
     std::array::from_fn(|column| if column == 0 { fit[0] } else { 0.0 })
 }

@@ -1,4 +1,4 @@
-//! Extracts of the list page, and the detail pages on which each of them is seen (the paper's Table 1).
+//! Extracts of the list page, and the detail pages on which each of them occurs (the paper's Table 1).
 
 use std::collections::HashMap;
 
@@ -6,30 +6,30 @@ use super::words::{ALPHANUMERIC, PageWord, words, words_of};
 use crate::learn::leaf::fingerprint;
 use crate::page::tokens::{Span, Tokens};
 
-/// Extracts of one list page that are looked at.
+/// Maximum number of extracts of one list page that are looked up.
 const MAX_EXTRACTS: usize = 6_000;
-/// Extracts that are seen on detail pages: both segmentations are linear in them, with a large factor.
+/// Maximum number of extracts that occur on detail pages. Both solvers are linear in it, with a large factor.
 pub const MAX_OBSERVED: usize = 1_500;
-/// Detail pages that are looked at.
+/// Maximum number of detail pages that are used.
 pub const MAX_DETAILS: usize = 200;
-/// Places of one extract on one detail page.
+/// Maximum number of positions of one extract on one detail page.
 const MAX_POSITIONS: usize = 12;
 
-/// A run of words of the list page with no separator in it, seen on at least one detail page.
+/// A run of words of the list page without a separator that occurs on at least one detail page.
 #[derive(Clone, Debug)]
 pub struct ListExtract {
-    /// Equal extracts have equal texts.
+    /// Hash of the words; equal for equal extracts.
     pub text: u64,
     pub types: u8,
     pub span: Span,
-    /// Dᵢ: the detail pages it is seen on, rising, each with the places (the paper's Table 3).
+    /// Dᵢ: the detail pages that it occurs on, ascending, each with the positions (the paper's Table 3).
     pub sightings: Vec<Sighting>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
     pub page: usize,
-    /// Numbers of the words where it starts on the page.
+    /// Word numbers at which it starts on the page.
     pub positions: Vec<u32>,
 }
 
@@ -43,8 +43,8 @@ impl ListExtract {
     }
 }
 
-/// The extracts of the list page's slot that say something: those on no detail page, on all of them, or on all other list pages
-/// are left out.
+/// The informative extracts of the list page's slot. Those on no detail page, on all of them, or on all other list
+/// pages are left out.
 pub fn observe(list: &Tokens<'_>, slot: Span, others: &[&Tokens<'_>], details: &[&Tokens<'_>]) -> Vec<ListExtract> {
     let details: Vec<WordIndex> = details.iter().take(MAX_DETAILS).map(|page| WordIndex::new(page)).collect();
     let others: Vec<WordIndex> = others.iter().map(|page| WordIndex::new(page)).collect();
@@ -58,7 +58,7 @@ pub fn observe(list: &Tokens<'_>, slot: Span, others: &[&Tokens<'_>], details: &
         let sighting =
             |(page, index): (usize, &WordIndex)| Some(Sighting { page, positions: index.sightings_of(run)? });
         let seen: Vec<Sighting> = details.iter().enumerate().filter_map(sighting).collect();
-        // With a single detail page there is nothing that the others share.
+        // With a single detail page, being on all of them says nothing.
         let on_all = details.len() > 1 && seen.len() == details.len();
         if !seen.is_empty() && !on_all && extracts.len() < MAX_OBSERVED {
             extracts.push(ListExtract {
@@ -76,7 +76,7 @@ fn text_of(run: &[PageWord]) -> u64 {
     run.iter().fold(0, |print: u64, word| print.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word.fingerprint)
 }
 
-/// Types of any of its words.
+/// The union of the types of its words.
 fn types_of(run: &[PageWord]) -> u8 {
     run.iter().fold(0, |types, word| types | word.types)
 }
@@ -85,11 +85,12 @@ fn span_of(run: &[PageWord]) -> Span {
     Span { start: run[0].token, stop: run[run.len() - 1].token + 1 }
 }
 
-/// The words of a page by value: separators on it do not count, so “John Smith” is seen in “John<br>Smith” as well. A single word
-/// must stand alone: “life” in a story is no value (on quotes-toscrape two thirds of the extracts were such words).
+/// An index of the words of a page. Separators on the page are ignored, so “John Smith” is found in “John<br>Smith” as
+/// well. A single word must be separated on both sides: “life” in a story is no value (on quotes-toscrape two thirds of
+/// the extracts were such words).
 pub struct WordIndex {
     words: Vec<u64>,
-    /// Whether something parts the word from the one before it.
+    /// Whether a separator is before the word.
     is_separated: Vec<bool>,
     starts: HashMap<(u64, Option<u64>), Vec<u32>>,
 }
@@ -116,7 +117,7 @@ impl WordIndex {
         WordIndex { words, is_separated: list.iter().map(|word| word.is_separated).collect(), starts }
     }
 
-    /// Whether the page has this word, in small letters.
+    /// Whether the page contains this word; it must be given in lower case.
     pub fn has_word(&self, word: &str) -> bool {
         self.starts.contains_key(&(fingerprint(word), None))
     }
@@ -141,7 +142,7 @@ impl WordIndex {
             there.is_some_and(|there| there.iter().zip(run).all(|(print, word)| *print == word.fingerprint))
                 && (run.len() > 1 || alone())
         };
-        // Two words that come back all over a page are looked for a bounded number of times.
+        // Bounded, because a pair of words may be repeated all over a page.
         starts.iter().take(MAX_POSITIONS * 20).filter(is_here).take(MAX_POSITIONS).copied().collect()
     }
 }

@@ -1,22 +1,23 @@
-//! Segmentation by probability: the likeliest records and columns under a model that is learned from the page itself (EM).
+//! Segmentation by probability: the most likely records and columns under a model that is learned from the page by EM.
 //!
-//! The paper's variables: Rᵢ the record of an extract, Cᵢ its column, Sᵢ whether a record starts, Tᵢ the types of its words, Dᵢ
-//! the detail pages it is on, π the length of a record. A record is a stretch, so the sums run over stretches, not extracts.
+//! The paper's variables: Rᵢ is the record of an extract, Cᵢ its column, Sᵢ whether a record starts there, Tᵢ the types
+//! of its words, Dᵢ the detail pages it occurs on, π the length of a record. A record is a run of extracts, so the sums
+//! are over runs, as in a semi-Markov model.
 
 use super::Segmentation;
 use super::constraints::first_guess;
 use super::model::{ExpectedCounts, MAX_PERIOD, Model};
 use super::observe::ListExtract;
 
-/// Rounds of learning. A bound, as are the chances below: none was tuned.
+/// Rounds of EM. This bound and the probabilities below were not tuned.
 const ROUNDS: usize = 6;
-/// P(an extract of a record is not on the record's detail page): lists and detail pages disagree at times.
+/// P(an extract of a record is not on the record's detail page): lists and detail pages sometimes disagree.
 const MISS_PROBABILITY: f64 = 0.02;
-/// P(an extract belongs to no record), and has the eight types it has: of a stray each is as likely as not.
+/// P(an extract belongs to no record) times P(its eight types), each of which is as likely as not.
 const STRAY_PROBABILITY: f64 = 0.01 / 256.0;
-/// P(a detail page has no record in the list, or none that can be seen).
+/// P(a detail page has no record in the list, or none that is visible).
 const SKIP_PROBABILITY: f64 = 0.05;
-/// A stretch this unlikely teaches nothing.
+/// Runs with a lower probability are not counted.
 const MIN_PROBABILITY: f64 = 1e-3;
 
 pub fn segment(extracts: &[ListExtract]) -> Segmentation {
@@ -32,8 +33,8 @@ pub fn segment(extracts: &[ListExtract]) -> Segmentation {
     chain.most_likely(&model, &order)
 }
 
-/// The detail pages in the order of their records: by the middle of the extracts that a first guess gives each, or, where it gives
-/// none, of those seen on it. The paper has the pages in order from the start.
+/// The detail pages in the order of their records, by the median of the extracts that the first guess assigns to each,
+/// or of those seen on it if there are none. In the paper the order is given.
 fn page_order(extracts: &[ListExtract]) -> Vec<usize> {
     let mut given: Vec<Vec<usize>> = Vec::new();
     let mut seen: Vec<Vec<usize>> = Vec::new();
@@ -54,19 +55,19 @@ fn page_order(extracts: &[ListExtract]) -> Vec<usize> {
     order.into_iter().map(|(_, page)| page).collect()
 }
 
-/// The extracts as a chain of records, in the order of the detail pages. A state is a place between two extracts and the number
-/// of the last record before it, 0 for none.
+/// The extracts as a chain of records, in the order of the detail pages. A state is a position between two extracts and
+/// the number of the last record before it, 0 for none.
 struct Chain<'a> {
     extracts: &'a [ListExtract],
-    /// Of each extract: the records it may belong to, counted from 1, rising.
+    /// The records that each extract may belong to, counted from 1, ascending.
     possible_records: Vec<Vec<usize>>,
     records: usize,
     fits: Vec<([f64; super::model::MAX_COLUMNS], f64)>,
-    /// Of each extract: ln P of a record that starts here, by its length.
+    /// For each extract, ln P of a record that starts there, by length.
     lengths: Vec<Vec<f64>>,
 }
 
-/// A record that starts at an extract.
+/// A possible record: a run of extracts from a given start.
 struct RecordSpan {
     record: usize,
     length: usize,
@@ -96,7 +97,8 @@ impl<'a> Chain<'a> {
         self.lengths = (0..self.extracts.len()).map(lengths).collect();
     }
 
-    /// The records that may start at this extract: it must be on their detail page, and so must most of what follows.
+    /// The records that may start at this extract: it is on their detail page, and so is at least about half of each
+    /// run.
     fn stretches(&self, start: usize) -> impl Iterator<Item = RecordSpan> {
         self.possible_records[start].iter().flat_map(move |&record| {
             let mut seen = 0.0;
@@ -113,7 +115,7 @@ impl<'a> Chain<'a> {
         })
     }
 
-    /// ln of all that leads to each state.
+    /// Forward pass: ln P of everything that leads to each state; with `max` as `join`, of the best way (Viterbi).
     fn forward(&self, join: fn(f64, f64) -> f64) -> Vec<Vec<f64>> {
         let n = self.extracts.len();
         let mut ahead = vec![vec![f64::NEG_INFINITY; self.records + 1]; n + 1];
@@ -130,7 +132,7 @@ impl<'a> Chain<'a> {
         ahead
     }
 
-    /// ln of all that leads from each state to the end.
+    /// Backward pass: ln P of everything that leads from each state to the end.
     fn backward(&self) -> Vec<Vec<f64>> {
         let n = self.extracts.len();
         let mut behind = vec![vec![f64::NEG_INFINITY; self.records + 1]; n + 1];
@@ -150,7 +152,7 @@ impl<'a> Chain<'a> {
         behind
     }
 
-    /// How often everything is expected under the model.
+    /// The E step: expected counts under the model.
     fn expected_counts(&self, model: &Model) -> ExpectedCounts {
         let ahead = self.forward(ln_add);
         let behind = self.backward();
@@ -172,7 +174,7 @@ impl<'a> Chain<'a> {
         counts
     }
 
-    /// The likeliest records, and in each the likeliest columns.
+    /// The most likely records, and the most likely columns of each.
     fn most_likely(&self, model: &Model, order: &[usize]) -> Segmentation {
         let n = self.extracts.len();
         let mut segmentation = Segmentation { record_of: vec![None; n], column_of: vec![None; n], is_exact: true };
@@ -202,8 +204,8 @@ impl<'a> Chain<'a> {
         segmentation
     }
 
-    /// The record that ends at this state on the likeliest way: its length, and the record before it. None where the extract
-    /// before is a stray.
+    /// The record that ends at this state on the most likely path: its length, and the record before it. `None` if the
+    /// extract before this state belongs to no record.
     fn backtrack(&self, ahead: &[Vec<f64>], stop: usize, record: usize) -> Option<(usize, usize)> {
         let here = ahead[stop][record];
         if record == 0 || here <= ahead[stop - 1][record] + STRAY_PROBABILITY.ln() {
@@ -224,7 +226,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// ln of all that opens each record at a place, from the states there.
+/// ln P of everything that opens each record at a position, from the states there.
 fn opening_scores(states: &[f64], join: fn(f64, f64) -> f64) -> Vec<f64> {
     let mut opens = vec![f64::NEG_INFINITY; states.len()];
     for record in 1..states.len() {

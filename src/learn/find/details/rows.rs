@@ -1,4 +1,4 @@
-//! A segmentation as rows of the page, and how far other rows agree with it.
+//! Converts a segmentation into rows of the page, and measures how well other rows agree with it.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use super::{Evidence, Segmentation};
 use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 
-/// A row that is longer than this many middling ones holds records whose detail pages were not given: it is cut.
+/// A row longer than this many medians contains records without a given detail page, and is cut.
 const MAX_STRETCH: usize = 2;
-/// A row has a record when it holds this share of the record's extracts.
+/// Minimum share of a record's extracts that a row must contain to be its row.
 const MIN_RECORD_SHARE: f64 = 0.8;
 
-/// Rows as the segmentation has them: the tokens from the first extract of a record to the next record, and, where the records
-/// start in different children of one element, whole siblings: a template of those finds the rows of further pages too.
+/// Rows of the segmentation: the tokens from the first extract of a record to the next record. If the records start in
+/// different children of one element, also whole siblings: a template of these finds the rows of further pages too.
 pub fn row_sets(view: &PageView<'_>, evidence: &Evidence, segmentation: &Segmentation) -> Vec<RowSet> {
     let records: Vec<Span> = segmentation
         .records()
@@ -34,7 +34,7 @@ pub fn row_sets(view: &PageView<'_>, evidence: &Evidence, segmentation: &Segment
     sets
 }
 
-/// From the tags right before each record to those before the next.
+/// From the tags directly before each record to those before the next.
 fn token_rows(view: &PageView<'_>, evidence: &Evidence, records: &[Span]) -> Vec<Span> {
     let mut starts: Vec<u32> = Vec::new();
     for (i, record) in records.iter().enumerate() {
@@ -58,13 +58,13 @@ fn token_rows(view: &PageView<'_>, evidence: &Evidence, records: &[Span]) -> Vec
     rows
 }
 
-/// An opening tag of this record alone.
+/// Whether the token is an opening tag whose element contains this record only.
 fn opens(view: &PageView<'_>, token: u32, next: u32) -> bool {
     let token = &view.tokens.list[token as usize];
     token.kind == TokenKind::Open && view.span(token.node).stop <= next
 }
 
-/// Rows that hold more than their record end earlier; the last one always may.
+/// Shortens rows that contain more than their record, and always the last row.
 fn truncate_long_rows(rows: &mut [Span], records: &[Span]) {
     let Some((_, others)) = rows.split_last() else { return };
     let mut lengths: Vec<u32> = others.iter().map(|row| row.stop - row.start).collect();
@@ -79,7 +79,8 @@ fn truncate_long_rows(rows: &mut [Span], records: &[Span]) {
     }
 }
 
-/// Whole children of the element that holds all records: from the child where a record starts to the one where the next does.
+/// Whole children of the element that contains all records: from the child where a record starts to the next such
+/// child.
 fn sibling_rows(view: &PageView<'_>, records: &[Span]) -> Vec<Span> {
     let Some(parent) = common_parent(view, records) else { return Vec::new() };
     let items: Vec<Span> = view.items(parent).map(|item| view.span(item)).collect();
@@ -111,8 +112,8 @@ fn common_parent(view: &PageView<'_>, records: &[Span]) -> Option<NodeId> {
     tree.ancestors(first).find(|&it| tree.contains(it, last))
 }
 
-/// How far rows agree with a segmentation, 0 to 1: the share of records that have a row of their own with (nearly) all that was
-/// seen of them. Extracts of one text stand together anyway and count once.
+/// How well rows agree with a segmentation, 0 to 1: the share of records that have a row of their own with (nearly) all
+/// their extracts. Extracts of one text token are counted once, since no row can separate them.
 pub fn agreement(evidence: &Evidence, segmentation: &Segmentation, rows: &[Span]) -> f64 {
     let row_of = |place: u32| {
         let row = rows.partition_point(|row| row.stop <= place);
@@ -125,8 +126,8 @@ pub fn agreement(evidence: &Evidence, segmentation: &Segmentation, rows: &[Span]
         places.dedup();
         let mut counts: HashMap<usize, usize> = HashMap::new();
         places.iter().filter_map(|&place| row_of(place)).for_each(|row| *counts.entry(row).or_default() += 1);
-        // One detail page says nothing of where the list ends: what stands outside all rows is no evidence, and a single text
-        // that both pages have may be anything.
+        // A single detail page does not show where the list ends, so extracts outside all rows are ignored. And a
+        // single text that both pages share may be anything.
         let is_single = evidence.details == 1;
         let all = if is_single { counts.values().sum() } else { places.len() };
         let best = counts.into_iter().max_by_key(|&(row, count)| (count, std::cmp::Reverse(row)));
@@ -135,13 +136,14 @@ pub fn agreement(evidence: &Evidence, segmentation: &Segmentation, rows: &[Span]
     }
     let mut taken: HashMap<usize, usize> = HashMap::new();
     found.iter().for_each(|(row, _)| *taken.entry(*row).or_default() += 1);
-    // A text in the wrong row speaks against the rows more than one in the right row for them: shifted rows have most texts right.
+    // A text in the wrong row counts against the rows more than one in the right row counts for them: shifted rows have
+    // most texts right.
     let own = found.iter().filter(|(row, _)| taken[row] == 1).map(|(_, share)| share.powi(3));
     own.sum::<f64>() / records.len().max(1) as f64 * (1.0 - EMPTY_ROW_PENALTY * empty_share(taken.keys().copied()))
 }
 
-/// What rows without a record cost, of 1, when nearly all rows between the first and the last record have none. Little, for detail
-/// pages may be given of some records only.
+/// Maximum penalty for rows without a record between the first and the last record. It is small, because detail pages
+/// may be given for some records only.
 const EMPTY_ROW_PENALTY: f64 = 0.25;
 
 /// Share of the rows from the first to the last that are not among these.

@@ -1,4 +1,4 @@
-//! The template of a list page, from two or more of them, and the slot in it that holds the table.
+//! The page template, induced from several list pages, and its slot that contains the table.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use crate::learn::leaf::fingerprint;
 use crate::learn::paths::class_step;
 use crate::page::tokens::{Span, TokenKind, Tokens};
 
-/// Tokens of one page that are compared.
+/// Maximum number of tokens of one page that are compared.
 const MAX_TOKENS: usize = 100_000;
-/// Template tokens come in runs: a word that happens to stand once in the table of each page stands alone.
+/// Minimum length of a run of template tokens. A word that happens to occur once in the table of each page is alone.
 const MIN_RUN: usize = 3;
-/// The table's slot has at least this share of the words outside the template; with less the template has cut the table, and the
-/// whole page is taken, as the paper does for numbered entries.
+/// Minimum share of the words outside the template that the table's slot must have. With less, the template has cut the
+/// table, and the whole page is used, as in the paper for numbered entries.
 const MIN_SHARE: f64 = 0.5;
 
-/// The part of the first page that holds the table: the slot with most words between tokens that stand exactly once, and in the
-/// same order, on every page. The whole page where there is one page only, or no good template.
+/// The part of the first page that contains the table: the slot with the most words between tokens that occur exactly
+/// once, in the same order, on every page. The whole page if it is the only one or no good template is found.
 pub fn table_slot(first: &Tokens<'_>, further: &[&Tokens<'_>]) -> Span {
     let whole = first.all();
     if further.is_empty() {
@@ -40,11 +40,11 @@ pub fn table_slot(first: &Tokens<'_>, further: &[&Tokens<'_>]) -> Span {
     if (largest.0 as f64) < MIN_SHARE * all as f64 { whole } else { largest.1 }
 }
 
-/// A tag or a word, as far as the template is concerned.
+/// A tag or a word of the page template.
 struct TemplateSymbol {
     fingerprint: u64,
     is_word: bool,
-    /// Numbers are no template: entries are numbered alike on every page.
+    /// False for numbers: numbered entries have the same numbers on every page.
     may_be_template: bool,
     token: u32,
 }
@@ -77,7 +77,7 @@ fn template_symbols(tokens: &Tokens<'_>) -> Vec<TemplateSymbol> {
     marks
 }
 
-/// Places of the first page's marks that are template.
+/// Indices of the first page's symbols that belong to the template.
 fn template_positions(first: &[TemplateSymbol], others: &[Vec<TemplateSymbol>]) -> Vec<usize> {
     let others: Vec<HashMap<u64, usize>> = others.iter().map(|marks| unique_symbols(marks)).collect();
     let mut kept: Vec<usize> = unique_symbols(first).into_values().collect();
@@ -94,7 +94,7 @@ fn template_positions(first: &[TemplateSymbol], others: &[Vec<TemplateSymbol>]) 
     kept.chunk_by(follow).filter(|run| run.len() >= MIN_RUN).flatten().copied().collect()
 }
 
-/// Marks that stand exactly once on the page, and where.
+/// Symbols that occur exactly once on the page, with their indices.
 fn unique_symbols(marks: &[TemplateSymbol]) -> HashMap<u64, usize> {
     let mut counts: HashMap<u64, (usize, usize)> = HashMap::new();
     for (i, mark) in marks.iter().enumerate() {
@@ -106,7 +106,7 @@ fn unique_symbols(marks: &[TemplateSymbol]) -> HashMap<u64, usize> {
     counts.into_iter().filter_map(single).collect()
 }
 
-/// Indices of a longest strictly rising subsequence.
+/// Indices of a longest strictly increasing subsequence.
 fn longest_increasing(values: &[usize]) -> Vec<usize> {
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(values.len());

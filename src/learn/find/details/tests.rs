@@ -1,4 +1,4 @@
-//! The paper's own example, pages whose markup says nothing, and rubbish.
+//! Tests with the paper's own example, pages without helpful markup, and random input.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::page::Tree;
 
 const SOLVERS: [Solver; 2] = [Solver::Constraints, Solver::Probability];
 
-/// The paper's Superpages example; its digits were lost in our copy, so the numbers are made up.
+/// The paper's Superpages example. Its digits are illegible in the available copy, so the numbers are made up.
 const LIST: &str = "<h1>Results</h1>\
     <p>John Smith<br>221 Washington Street<br>New Holland<br>(740) 335-5555</p>\
     <p>John Smith<br>221R Washington Street<br>Washington<br>(740) 335-5555</p>\
@@ -108,7 +108,7 @@ fn the_probabilistic_model_knows_the_columns_too() {
     });
 }
 
-/// Nothing but line breaks, and fields that are missing.
+/// Only line breaks as markup, and missing fields.
 const FLAT: &str = "<h1>People</h1>Ann Ash<br>12 Elm Road<br>Ulm<br>555-0101<br>Bo Birch<br>Bonn<br>555-0102<br>\
     Cy Cedar<br>9 Fir Lane<br>Ulm<br>Di Dogwood<br>3 Oak Way<br>Bonn<br>555-0104";
 
@@ -168,7 +168,7 @@ fn a_contradiction_leaves_an_extract_without_a_record_and_nothing_else_is_broken
 fn extracts_on_all_detail_pages_or_on_all_list_pages_say_nothing() {
     let list = "<p>Ann more info<br>Bo more info<br>Home";
     with_evidence(&[list, "<p>Cy more info<br>Home"], &["Ann<p>Home<p>shop", "Bo<p>Home<p>shop"], |view, evidence| {
-        assert_eq!(shown(view, evidence), [] as [&str; 0], "the words of one text that nothing parts are one extract");
+        assert_eq!(shown(view, evidence), [] as [&str; 0], "words of one text without a separator are one extract");
     });
     let list = "<p>Ann<br>more info<br>shop<br>Bo<br>Home";
     with_evidence(&[list, "<p>Cy more info<br>Home"], &["Ann<p>Home<p>shop", "Bo<p>Home<p>shop"], |view, evidence| {
@@ -185,7 +185,7 @@ fn a_word_of_the_running_text_is_not_seen() {
     });
 }
 
-/// No extract twice, records one after the other, and only where they were seen.
+/// Whether no record occurs twice, and every extract belongs to a detail page that it was seen on.
 fn is_sound(evidence: &Evidence, found: &Segmentation) -> bool {
     let seen = |(i, record): (usize, &Option<usize>)| record.is_none_or(|page| evidence.extracts[i].is_on(page));
     let records = found.records();
@@ -199,14 +199,15 @@ fn is_sound(evidence: &Evidence, found: &Segmentation) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-    /// Any list, any detail pages: both solvers end, alike every time, with rows one after the other.
+    /// For any list and detail pages, both solvers terminate, are deterministic, and give disjoint rows in order.
     #[test]
     fn any_soup_is_segmented_into_disjoint_rows(
         list in proptest::collection::vec(0_usize..14, 0..60),
         details in proptest::collection::vec(proptest::collection::vec(0_usize..14, 0..16), 0..6),
     ) {
         const BITS: [&str; 14] =
-            ["Ann ", "Bo ", "<br>", "<p>", "12 ", "<td>", "Ulm ", "<tr>", "<table>", "</table>", "~", "x", "<div>", "555-01 "];
+            ["Ann ", "Bo ", "<br>", "<p>", "12 ", "<td>", "Ulm ", "<tr>", "<table>", "</table>", "~", "x", "<div>",
+             "555-01 "];
         let page = |bits: &Vec<usize>| bits.iter().map(|&bit| BITS[bit]).collect::<String>();
         let list = page(&list);
         let details: Vec<String> = details.iter().map(page).collect();

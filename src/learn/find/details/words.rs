@@ -1,10 +1,10 @@
-//! A page as words: what Lerman et al. call tokens, with their syntactic types and what parts them.
+//! The words of a page (the tokens of Lerman et al.), with their syntactic types and separators.
 
 use crate::learn::leaf::fingerprint;
 use crate::page::tokens::{Span, TokenKind, Tokens};
 use crate::page::tree::is_blank;
 
-/// Words of one page that are looked at; a page of prose this long is no list.
+/// Maximum number of words of one page that are read; a page with more is prose, not a list.
 pub const MAX_WORDS: usize = 60_000;
 
 // The paper's eight syntactic types. One word has several of them.
@@ -19,16 +19,17 @@ pub const ALLCAPS: u8 = 128;
 
 #[derive(Clone, Copy, Debug)]
 pub struct PageWord {
-    /// Of the word in small letters, without the marks at its ends: the paper lost records to “SMITH” against “Smith”.
+    /// Hash of the word in lower case, without punctuation at its ends: the paper lost records to “SMITH” against
+    /// “Smith”.
     pub fingerprint: u64,
     pub types: u8,
-    /// A tag or a separating mark stands before it.
+    /// Whether a tag or a separating punctuation mark is before it.
     pub is_separated: bool,
-    /// The text token it stands in.
+    /// The text token that contains it.
     pub token: u32,
 }
 
-/// The words of a stretch of the page, in order.
+/// The words of a span of the page, in order.
 pub fn words(tokens: &Tokens<'_>, span: Span) -> Vec<PageWord> {
     let mut words = Vec::new();
     let mut before = Some(HTML);
@@ -46,14 +47,14 @@ pub fn words(tokens: &Tokens<'_>, span: Span) -> Vec<PageWord> {
     words
 }
 
-/// The words of a text that stands alone.
+/// The words of a text outside any page.
 pub fn words_of(text: &str) -> Vec<PageWord> {
     let mut words = Vec::new();
     push_words(text, 0, &mut Some(HTML), &mut words);
     words
 }
 
-/// Words of one text. `before` is what parts the next word from the one before it, if anything.
+/// Appends the words of one text. `before` is the separator before the next word, if any.
 fn push_words(text: &str, token: u32, before: &mut Option<u8>, words: &mut Vec<PageWord>) {
     let mut start = None;
     let mut last = ' ';
@@ -76,7 +77,7 @@ fn push_words(text: &str, token: u32, before: &mut Option<u8>, words: &mut Vec<P
     words.extend(start.and_then(|start| word(&text[start..], token, before)));
 }
 
-/// Marks that stand within a value and part nothing.
+/// Punctuation inside a value that separates nothing.
 fn is_joining(c: char) -> bool {
     matches!(c, '.' | ',' | '(' | ')' | '-')
 }
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::page::Tree;
 
-    /// Words as numbers of letters, `|` where something parts them.
+    /// Expects these words, with `|` before each that is separated.
     fn check(html: &str, expected: &str) {
         let tree = Tree::parse(html);
         let tokens = Tokens::new(&tree);

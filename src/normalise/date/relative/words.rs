@@ -1,4 +1,4 @@
-//! The words of relative dates.
+//! Word lists of relative dates.
 
 /// Words for days, with their distance from today.
 pub const DAYS: &[(&str, i64)] = &[
@@ -76,7 +76,7 @@ pub const DAYS: &[(&str, i64)] = &[
     ("내일", 1),
 ];
 
-/// Words that put a span into the past.
+/// Words that place a duration in the past.
 pub const AGO: &[&str] = &[
     "ago",
     "vor",
@@ -105,7 +105,7 @@ pub const AGO: &[&str] = &[
 /// Words for one.
 pub const ONE: &[&str] =
     &["a", "an", "one", "einer", "einem", "ein", "un", "une", "una", "um", "uma", "en", "et", "ett", "een", "μία"];
-/// Moments that are now.
+/// Words for now.
 pub const NOW: &[&str] =
     &["just now", "gerade eben", "à l'instant", "ahora mismo", "только что", "刚刚", "たった今", "방금"];
 
@@ -120,7 +120,7 @@ pub enum TimeUnit {
     Year,
 }
 
-/// Beginnings of the words for units, the longer before the shorter that begin them.
+/// Prefixes of the words for units; longer ones before shorter ones that begin alike.
 const UNITS: &[(TimeUnit, &[&str])] = &[
     (TimeUnit::Second, &["sec", "sek", "seg", "сек", "секунд", "秒", "초"]),
     (
@@ -216,7 +216,7 @@ const UNITS: &[(TimeUnit, &[&str])] = &[
     ),
 ];
 
-/// Words so short that only the whole word counts.
+/// Abbreviations that only count as whole words.
 const WHOLE_WORDS: &[(&str, TimeUnit)] = &[
     ("s", TimeUnit::Second),
     ("m", TimeUnit::Minute),

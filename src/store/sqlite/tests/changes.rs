@@ -1,4 +1,4 @@
-//! A change that nobody could compare at once.
+//! Changes that could not be compared at once.
 
 use rusqlite::Connection;
 
@@ -88,7 +88,8 @@ fn many_changes_of_ten_thousand_tasks_are_not_walked() {
         "SELECT id FROM _change WHERE added IS NULL AND (?1 IS NULL OR task = ?1) LIMIT 1",
         "SELECT id FROM _change WHERE task = ?1 AND id < ?2 ORDER BY id DESC LIMIT 9",
         "SELECT id FROM _changed_record WHERE change = ?1 ORDER BY id LIMIT 9",
-        "SELECT r.id FROM _changed_record r JOIN _change c ON c.id = r.change WHERE r.key = ?1 AND c.task = ?2 ORDER BY r.id",
+        "SELECT r.id FROM _changed_record r JOIN _change c ON c.id = r.change
+         WHERE r.key = ?1 AND c.task = ?2 ORDER BY r.id",
         "SELECT id FROM _change WHERE task = ?1 AND at < ?2 ORDER BY id LIMIT 1",
         "SELECT id FROM _change WHERE run = ?1",
     ] {

@@ -52,7 +52,8 @@ fn promise_07_a_migration_is_all_or_nothing() {
     };
     let (violations, control) = (between(false, kills), between(true, control_kills));
     println!(
-        "PROMISE 07 | {kills} kill -9 during an upgrade over two formats: neither old nor new | {violations} | control: {control}"
+        "PROMISE 07 | {kills} kill -9 during an upgrade over two formats: neither old nor new \
+         | {violations} | control: {control}"
     );
     assert_eq!((violations, control > 0), (0, true));
 }

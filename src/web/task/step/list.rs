@@ -1,4 +1,4 @@
-//! The steps of a walk, each as it stands in robot.toml. Secrets do not stand there: the file names them.
+//! The steps of a session, each with its text from robot.toml. The file only names secrets, so none is shown.
 
 use maud::{Markup, html};
 
@@ -7,10 +7,10 @@ use crate::tasks::ScriptText;
 
 use crate::web::components;
 
-/// Of a step's text; robot.toml has 64 kB at most.
+/// Longer steps are truncated; robot.toml has at most 64 kB.
 const MOST_CHARS: usize = 4_000;
 
-/// The step that comes next is open, and the one that was done last; the others open with a click.
+/// Unfolds the next step and the last executed one.
 pub fn list(walk: &StepwiseState, text: &ScriptText) -> Markup {
     html! {
         ol.steps aria-label="Steps" {
@@ -37,15 +37,15 @@ fn step_class(at: usize, done: usize) -> &'static str {
     }
 }
 
-/// What is done without a word in robot.toml.
+/// Explains a step that robot.toml does not contain.
 fn implicit_step_note(verb: &str) -> &'static str {
     match verb {
-        "get" => "No robot.toml says how to get there, so pieme asks for the `url` of task.toml.",
+        "get" => "There is no robot.toml, so pieme fetches the `url` of task.toml.",
         "paginate" => {
-            "Takes the rows of the page, then those of the next one, for as long as there is a next page with new rows and `limits.max_pages` \
-             is not reached. No robot.toml says so: pieme does it by itself."
+            "There is no robot.toml, so pieme extracts the rows of this page and follows the next links, until a page \
+             has no new rows or `limits.max_pages` is reached."
         }
-        "extract" => "No step of robot.toml says where the rows are, so they are taken from the page where it ends.",
-        _ => "This step is not written down one by one in robot.toml; Files has the whole text.",
+        "extract" => "No step of robot.toml extracts rows, so pieme extracts them from the last page.",
+        _ => "This step has no text of its own in robot.toml. The tab Files shows the whole file.",
     }
 }

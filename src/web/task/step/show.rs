@@ -1,4 +1,4 @@
-//! What is shown of a walk.
+//! HTML of a stepping session.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -13,17 +13,20 @@ use super::list;
 use crate::web::auth::SessionUser;
 use crate::web::components;
 
-/// Of a variable's value.
+/// Longer values of variables are truncated.
 const MOST_CHARS: usize = 500;
 
 pub fn start_form(visitor: &SessionUser, task: &TaskName) -> Markup {
     html! {
-        p { "Walk through the robot one step at a time, back and forth, and look at the page between two steps. Nothing is published and nothing is kept." }
-        (button(visitor, task, "", "Begin", true))
+        p {
+            "Execute the robot one step at a time, forward and back, and inspect the page after each step. "
+            "Nothing is published or stored."
+        }
+        (button(visitor, task, "", "Start", true))
     }
 }
 
-/// What is known of a walk beside how it stands.
+/// The state of the session's process, and the text of robot.toml.
 pub struct StepPageState<'a> {
     pub text: &'a ScriptText,
     pub is_busy: bool,
@@ -37,12 +40,16 @@ pub fn walk(visitor: &SessionUser, task: &TaskName, walk: &StepwiseState, look: 
             (actions(visitor, task, walk, look))
             div.walk {
                 (list::list(walk, look.text))
-                div { @if let Some(last) = &walk.last { (step(last)) } @else { p.empty { "Nothing is done yet." } } }
+                div {
+                    @if let Some(last) = &walk.last { (step(last)) }
+                    @else { p.empty { "No step has been executed yet." } }
+                }
             }
         }
         @if look.has_page {
-            h3 { "Its source" }
-            iframe.source sandbox="" src=(address(task, &format!("/step/source?{}", walk.done))) title="The page's source" {}
+            h3 { "Source of the page" }
+            iframe.source sandbox="" title="Source of the page"
+                src=(address(task, &format!("/step/source?{}", walk.done))) {}
         }
     }
 }
@@ -52,14 +59,15 @@ fn actions(visitor: &SessionUser, task: &TaskName, walk: &StepwiseState, look: &
     html! {
         div.actions {
             @if look.has_ended {
-                p.off { "The walk has ended: its process was stopped by a limit of the task, or crashed." }
+                p.off { "The session has ended: a limit of the task stopped its process, or it crashed." }
             } @else if look.is_busy {
-                p { "The step is under way. " a href=(address(task, "/step")) { "Look again" } }
+                p { "The step is running. " a href=(address(task, "/step")) { "Reload" } }
             } @else {
-                (button(visitor, task, "/next", if walk.done < all { "Next step" } else { "All steps are done" }, walk.done < all))
+                @let is_next = walk.done < all;
+                (button(visitor, task, "/next", if is_next { "Next step" } else { "All steps done" }, is_next))
                 (button(visitor, task, "/back", "Back", walk.last.is_some()))
             }
-            (button(visitor, task, "", "Begin again", true))
+            (button(visitor, task, "", "Restart", true))
             (button(visitor, task, "/end", "End", true))
         }
     }
@@ -80,14 +88,26 @@ fn step(last: &Value) -> Markup {
     html! {
         h2 { "Step " (text(&last["step"])) ": " (text(&last["verb"])) }
         @if let Some(failed) = last["failed"].as_object() {
-            p.off { "failed (" (failed.get("cause").map(text).unwrap_or_default()) "): " (failed.get("sentence").map(text).unwrap_or_default()) }
+            p.off {
+                "Failed (" (failed.get("cause").map(text).unwrap_or_default()) "): "
+                (failed.get("sentence").map(text).unwrap_or_default())
+            }
         }
-        ul { @for line in last["trace"].as_array().into_iter().flatten() { li { span.faint { (trace::after(line["since_step_ms"].as_u64().unwrap_or(0))) } " " (text(&line["text"])) } } }
-        p { (text(&last["new_rows"])) " new rows, " (text(&last["rows"])) " so far." }
+        ul { @for line in last["trace"].as_array().into_iter().flatten() {
+            li {
+                span.faint { (trace::after(line["since_step_ms"].as_u64().unwrap_or(0))) }
+                " " (text(&line["text"]))
+            }
+        } }
+        p { "New rows: " (text(&last["new_rows"])) "; " (text(&last["rows"])) " so far." }
         @if !entries(&last["variables"]).is_empty() {
             h3 { "Variables" }
             dl.facts { @for (name, value) in entries(&last["variables"]) {
-                dt { (name) } dd { (components::truncated(&text(&value), MOST_CHARS)) @if !last["set"][&name].is_null() { span.faint { " (set by this step)" } } }
+                dt { (name) }
+                dd {
+                    (components::truncated(&text(&value), MOST_CHARS))
+                    @if !last["set"][&name].is_null() { span.faint { " (set by this step)" } }
+                }
             } }
         }
         @if last["page"].is_object() { (page(&last["page"], text)) }
@@ -96,14 +116,20 @@ fn step(last: &Value) -> Markup {
 
 fn page(page: &Value, text: impl Fn(&Value) -> String) -> Markup {
     html! {
-        h3 { "The page" }
+        h3 { "Page" }
         dl.facts {
             dt { "Address" } dd { (text(&page["url"])) }
-            dt { "Answer" } dd { (text(&page["status"])) ", " (text(&page["bytes"])) " bytes, " (text(&page["elapsed_ms"])) " ms" }
-            @for (name, value) in page["headers"].as_object().into_iter().flatten() { dt { (name) } dd { (text(value)) } }
+            dt { "Status" }
+            dd { (text(&page["status"])) ", " (text(&page["bytes"])) " bytes, " (text(&page["elapsed_ms"])) " ms" }
+            @for (name, value) in page["headers"].as_object().into_iter().flatten() {
+                dt { (name) } dd { (text(value)) }
+            }
             dt { "Title" } dd { (text(&page["title"])) }
             @if let Some(rows) = page["rows"].as_u64() {
-                dt { "Rows" } dd { (components::number(rows)) " by the template, similarity " (components::similarity(page["similarity"].as_f64())) }
+                dt { "Rows" } dd {
+                    (components::number(rows)) " found by the template, similarity "
+                    (components::similarity(page["similarity"].as_f64()))
+                }
             }
             dt { "Text" } dd { (text(&page["text"])) }
         }

@@ -1,11 +1,11 @@
-//! The disk itself. What was synced is there after a cut; of the rest any part may be.
+//! The model of a disk. Synced data survives a power cut; of the rest any part may survive.
 
 use std::collections::BTreeMap;
 
 use super::super::Dice;
 use super::Op;
 
-/// A disk writes sectors whole.
+/// A disk writes whole sectors.
 const SECTOR: usize = 512;
 
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub struct Disk {
     names: BTreeMap<String, usize>,
     /// As they were when the folder was last synced.
     synced_names: BTreeMap<String, usize>,
-    /// What was done to names since; a journaling file system keeps a beginning of it.
+    /// Changes of names since then; a journaling file system keeps a prefix of them.
     name_changes: Vec<NameChange>,
 }
 
@@ -36,7 +36,7 @@ enum NameChange {
 }
 
 impl Disk {
-    /// Takes one more request.
+    /// Applies one more operation.
     pub fn take(&mut self, op: &Op) {
         match op {
             Op::Create(file) => {
@@ -61,7 +61,7 @@ impl Disk {
         }
     }
 
-    /// The files as they are when the power comes back: one of the many ways in which it may have gone.
+    /// The files after the power cut: one of many possible results.
     pub fn cut(&self, dice: &mut Dice) -> BTreeMap<String, Vec<u8>> {
         let mut names = self.synced_names.clone();
         for change in &self.name_changes[..dice.below(self.name_changes.len() + 1)] {
@@ -104,8 +104,8 @@ impl NameChange {
 }
 
 impl File {
-    /// Each sector that waits arrives with `chance` in four: an earlier one may be lost while a later one is there, and a
-    /// write may be torn.
+    /// Each unsynced sector is written with probability `chance` / 4: an earlier one may be lost while a later one is
+    /// there, and a write may be torn.
     fn after_cut(&self, chance: usize, dice: &mut Dice) -> Vec<u8> {
         let mut bytes = self.synced.clone();
         for change in &self.waiting {

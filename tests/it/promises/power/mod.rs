@@ -1,4 +1,4 @@
-//! A disk whose power can be cut: what a process asked of it, written down by a shim, and replayed.
+//! Simulated power cuts: a shim records the disk operations of a process, and they are replayed.
 
 mod disk;
 
@@ -25,7 +25,7 @@ pub fn shim(folder: &Path) -> PathBuf {
     library
 }
 
-/// One thing that was asked of the disk.
+/// One recorded disk operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Op {
     Create(String),
