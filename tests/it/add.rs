@@ -64,7 +64,7 @@ fn who_gives_up_leaves_nothing_behind() {
             "allow private addresses if that is meant (--allow-private)",
         ),
         (vec!["add", &missing, "--yes", "--allow-private"], 1, "no task was made: http"),
-        (vec!["add", &no_list, "--yes", "--allow-private"], 1, "there is no list on that page"),
+        (vec!["add", &no_list, "--yes", "--allow-private"], 1, "the page has no list"),
         (vec!["add", "http://127.0.0.1:1/x", "--yes", "--every", "often"], 2, "write 30m, 6h or 1d"),
         (vec!["add", &missing, "--allow-private"], 2, "there is no terminal to ask at"),
     ] {

@@ -197,7 +197,7 @@ fn the_same_people_are_found_in_two_tasks_and_shown() {
     let shown = stage.pieme(&["duplicates"]).stdout;
     assert!(shown.contains("2 groups among 4 records") && shown.contains("speakers"), "{shown}");
     let said = stage.pieme(&["duplicates", "--by", "colour"]);
-    assert!(said.code == 2 && said.stderr.contains("the columns link, name"), "{}", said.stderr);
+    assert!(said.code == 2 && said.stderr.contains("the columns are link, name"), "{}", said.stderr);
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn rows_and_columns_can_be_told_and_are_said_again_when_learning_anew() {
     assert_eq!(again["candidates"][0]["method"], "told", "{again}");
     for (words, sentence) in [
         (["--row-css", "li["], "is not a CSS selector"),
-        (["--row-xpath", "//li/.."], "the part `..` is not understood"),
+        (["--row-xpath", "//li/.."], "the part `..` of the XPath `//li/..` is not supported"),
         (["--row-regex", "(x{9999}){9999}"], "is not a usable regular expression"),
         (["--column", "name=table.nowhere"], "nothing in the rows matches `table.nowhere`"),
         (["--theta", "7"], "a number from 0 to 1"),

@@ -229,7 +229,7 @@ fn a_script_gets_merged_records_and_two_templates_that_extract() {
     assert_eq!(json["rows"], 1);
     assert!(values(&json["records"][0]).expect("a record").contains(&"C-033".into()), "{json}");
     assert_eq!(pieme(&["extract", "--template", &detail_out, &list]).code, 3, "a list is no detail page");
-    assert!(pieme(&["learn", &list, "--detail", &chair, &shelf]).stdout.contains("2 of the 4 rows"));
+    assert!(pieme(&["learn", &list, "--detail", &chair, &shelf]).stdout.contains("2 of 4 rows of list 1"));
     assert_eq!(pieme(&["learn", &list, "--detail", &file("missing.html")]).code, 2);
 }
 

@@ -57,7 +57,7 @@ fn all_columns_of_a_wide_table_are_read() {
 #[test]
 fn more_columns_than_a_table_takes_end_in_a_limit() {
     let stage = Stage::new();
-    let words = ["600 columns", "takes 500", "SQLite takes 2,000", "PostgreSQL 1,600", "--names"];
+    let words = ["600 columns", "can have 500", "SQLite allows 2,000", "PostgreSQL 1,600", "--names"];
     fails_at_a_limit(&stage, "/bad/table?rows=10&columns=600", &words);
     fails_at_a_limit(&stage, "/bad/table?rows=10&columns=1500", &["more than 600 columns", "--row-css"]);
 }
@@ -78,9 +78,12 @@ fn a_page_that_is_not_read_whole_leaves_the_published_rows_alone() {
     let before = stage.sql("SELECT * FROM \"too-much\"");
     assert_eq!(before.lines().count(), 30);
     for (path, words) in [
-        ("/bad/deep?levels=600", ["/bad/deep?levels=600 (10 kB) nests more than 512 elements", "take another page"]),
-        ("/bad/deep", ["nests more than 512 elements", "take another page"]),
-        ("/bad/attributes?count=300", ["a tag with more than 256 attributes", "take another page"]),
+        (
+            "/bad/deep?levels=600",
+            ["/bad/deep?levels=600 (10 kB) nests elements more than 512 levels", "use another page"],
+        ),
+        ("/bad/deep", ["nests elements more than 512 levels", "use another page"]),
+        ("/bad/attributes?count=300", ["a tag with more than 256 attributes", "use another page"]),
     ] {
         fails_at_a_limit(&stage, path, &words);
         assert_eq!(stage.sql("SELECT * FROM \"too-much\""), before, "{path}");
@@ -105,8 +108,8 @@ fn commands_on_files_say_what_is_missing() {
     assert_eq!(stage.pieme(&["learn", &good, "--pick", "1", "-o", &template]).code, 0);
 
     let learned = stage.pieme(&["learn", &deep, "--json"]);
-    assert!(learned.stderr.contains("nests more than 512"), "{}", learned.stderr);
-    assert!(learned.json()["limit"].as_str().is_some_and(|it| it.contains("nests more than 512")));
+    assert!(learned.stderr.contains("nests elements more than 512 levels"), "{}", learned.stderr);
+    assert!(learned.json()["limit"].as_str().is_some_and(|it| it.contains("nests elements more than 512 levels")));
     let read = stage.pieme(&["extract", "--template", &template, &deep, "--json"]);
     assert_eq!((read.code, read.json()["limit"].is_string()), (1, true), "{}", read.stdout);
     let whole = stage.pieme(&["extract", "--template", &template, &good, "--json"]);

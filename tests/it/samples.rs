@@ -84,7 +84,10 @@ fn what_cannot_be_read_is_said_and_the_rest_is_tested() {
     stage.write("tasks/practice-shop/template.json", "{");
     let said = stage.pieme(&["test"]);
     assert_eq!(said.code, 78, "{}{}", said.stdout, said.stderr);
-    assert!(said.stdout.contains("practice-shop: cannot be read") && said.stdout.contains("plain: sample 1: same"));
+    assert!(
+        said.stdout.contains("practice-shop: cannot read the task folder")
+            && said.stdout.contains("plain: sample 1: same")
+    );
     stage.write("tasks/plain/samples/page-1.json", "[]");
     let said = stage.pieme(&["test", "plain"]);
     assert_eq!(said.code, 78, "{}{}", said.stdout, said.stderr);

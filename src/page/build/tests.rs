@@ -232,7 +232,7 @@ fn a_cut_page_says_which_limit_it_reached_how_large_it_is_and_what_to_do() {
     assert!(said.contains("smaller pages"), "{said}");
     for cut in [ParseLimit::TooDeep(MAX_DEPTH), ParseLimit::TooManyAttributes] {
         let said = cut.sentence("page.html", 100_000);
-        assert!(said.starts_with("page.html (100 kB) ") && said.contains("; take another page"), "{said}");
+        assert!(said.starts_with("page.html (100 kB) ") && said.contains("; use another page"), "{said}");
     }
 }
 

@@ -167,7 +167,7 @@ impl ServerTarget {
     }
 
     /// Whether the server answers a new connection at all, be it with a refusal.
-    async fn is_answering(self, deadline: Duration) -> bool {
+    async fn answers(self, deadline: Duration) -> bool {
         match timeout(deadline, self.connect()).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => error.code().is_some(),
@@ -202,7 +202,7 @@ impl ServerConnection {
                     self.cancel_and_close(home, timeouts.connect_timeout.0);
                     return Err(format!("{}, the limit in [postgres] of config.toml", no_answer_message(limit.0)));
                 }
-                let answers = home.spawn(self.target.clone().is_answering(timeouts.connect_timeout.0));
+                let answers = home.spawn(self.target.clone().answers(timeouts.connect_timeout.0));
                 if !answers.await.unwrap_or(false) {
                     self.driver.abort();
                     return Err(no_answer_message(waited));

@@ -64,7 +64,7 @@ fn crash_once_more(before: usize) -> usize {
     let sentence = |stage: &Stage| stage.status(POISON)["last_run"]["sentence"].as_str().unwrap_or_default().to_owned();
     must(next(&stage) == Some(until), "put off");
     must(stage.state(POISON) == "crash", "flagged");
-    must(sentence(&stage).contains(&until.format("until %Y-%m-%d %H:%M:%S").to_string()), "says until when");
+    must(sentence(&stage).contains(&until.format("before %Y-%m-%d %H:%M:%S").to_string()), "says until when");
     must(sentence(&stage).contains("`pieme run poison` tries at once"), "says what to do");
     must(stage.pieme(&["run", SHOP]).code == 0, "others go on");
     stage.signal_daemon("-KILL");

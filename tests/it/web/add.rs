@@ -63,11 +63,9 @@ fn what_cannot_be_added_is_refused_with_what_to_do() {
         browser.click("form.add button.main");
         browser.wait_for(wanted, &format!("document.querySelector('#said').textContent.includes({wanted:?})"));
     }
-    for (path, wanted) in [
-        ("/bad/404", "404"),
-        ("/bad/nolist", "there is no list on that page"),
-        ("/staff/x", "tick “Ignore its robots.txt”"),
-    ] {
+    for (path, wanted) in
+        [("/bad/404", "404"), ("/bad/nolist", "the page has no list"), ("/staff/x", "tick “Ignore its robots.txt”")]
+    {
         fill(&mut browser, &url, &stage.url(path), true);
         browser.click("form.add button.main");
         browser.wait_for("the end", "document.querySelector('#refused')");
