@@ -27,7 +27,7 @@ use super::labelling_session;
 use super::labelling_session::{AcceptRequest, HelpRequest, LabellingReply, LabellingView};
 use super::layout::{self, NavItem};
 use super::route::Route;
-use super::{SharedState, assets};
+use super::{SharedState, assets, components};
 
 pub use pending::PendingTasks;
 use pending::{ALREADY_CREATED, AddStage, Shortfall};
@@ -179,7 +179,7 @@ async fn show(
         },
         AddStage::Refused(sentence) => html! {
             h1 { "No task was created" }
-            p.off #refused { (sentence) }
+            p.off #refused { (components::sentence(&sentence)) }
             p { a.button href="/add" { "Try another address" } }
         },
     };

@@ -31,6 +31,15 @@ pub fn counted(count: u64, noun: &str) -> Markup {
     html! { (number(count)) " " (noun) @if count != 1 { "s" } }
 }
 
+/// A sentence that stands alone begins with a capital letter. Addresses, commands and names keep their spelling.
+pub fn sentence(text: &str) -> String {
+    let first_word = text.split(' ').next().unwrap_or_default();
+    if first_word.is_empty() || !first_word.chars().all(|letter| letter.is_ascii_lowercase()) {
+        return text.to_owned();
+    }
+    text[..1].to_ascii_uppercase() + &text[1..]
+}
+
 pub fn similarity(value: Option<f64>) -> Markup {
     html! {
         @match value {
@@ -140,6 +149,20 @@ mod tests {
         let link = text("https://shop.example/a?b=\"><script>", 100).into_string();
         assert!(link.starts_with("<a href=\"https://shop.example/a?b=%22%3E%3Cscript%3E\""), "{link}");
         assert!(!link.contains("<script>"), "{link}");
+    }
+
+    #[test]
+    fn only_a_plain_first_word_gets_a_capital_letter() {
+        for (text, shown) in [
+            ("the page is empty", "The page is empty"),
+            ("https://shop.example/ answered with 404", "https://shop.example/ answered with 404"),
+            ("`price` is empty", "`price` is empty"),
+            ("48 rows from 4 pages", "48 rows from 4 pages"),
+            ("übergang", "übergang"),
+            ("", ""),
+        ] {
+            assert_eq!(sentence(text), shown);
+        }
     }
 
     #[test]

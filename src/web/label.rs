@@ -94,7 +94,7 @@ async fn show(
             span.state #state data-tone=(components::tone_of(&line)) { (line.state) }
         }
         p #before-this hidden { b {} ": " span.state {} }
-        @if let Some(run) = &last { p #why { (run.verdict.sentence) } }
+        @if let Some(run) = &last { p #why { (components::sentence(&run.verdict.sentence)) } }
     };
     let shows = LabellingView {
         base: &format!("/label/{name}"),

@@ -3,8 +3,8 @@
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
 
-use super::assets;
 use super::auth::{CSRF_FIELD, SessionUser};
+use super::{assets, components};
 
 /// The entry of the navigation bar that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub fn public_page(title: &str, body: Markup) -> Html<String> {
 pub fn message_page(title: &str, sentence: &str) -> Html<String> {
     let body = html! {
         h1 { (title) }
-        p #said-alone { (sentence) }
+        p #said-alone { (components::sentence(sentence)) }
         p { a href="/" { "Go to the status page" } }
     };
     public_page(title, body)

@@ -117,7 +117,7 @@ fn facts(line: &StatusLine) -> Markup {
                         (run.verdict.outcome.word()) " (" (run.verdict.outcome.cause()) ")"
                     }
                     ", " (components::time(Some(run.ended_at), ""))
-                    p { (run.verdict.sentence) }
+                    p { (components::sentence(&run.verdict.sentence)) }
                 }
             }
             @if let Some(going) = &line.progress {

@@ -77,7 +77,7 @@ fn head(seen: &RunView) -> Markup {
                     dt { "Ended" } dd { (components::time(Some(*ended), "")) }
                     dt { "Outcome" } dd {
                         (verdict.outcome.word()) " (" (verdict.outcome.cause()) ")"
-                        p { (verdict.sentence) }
+                        p { (components::sentence(&verdict.sentence)) }
                     }
                     dt { "Rows" } dd {
                         (components::number(verdict.rows)) " from " (components::counted(verdict.pages.into(), "page"))

@@ -108,7 +108,7 @@ fn table(task: &crate::model::TaskName, runs: &[&RunRow]) -> Markup {
                                 td.number data-label="Sim" { (components::similarity(verdict.similarity)) }
                                 td data-label="Duration" { (short(*ended - run.start.started_at)) }
                                 td data-label="Trigger" { (run.start.trigger.word()) }
-                                td.wide { (verdict.sentence) }
+                                td.wide { (components::sentence(&verdict.sentence)) }
                             },
                         }
                     }
