@@ -75,7 +75,7 @@ impl Survey<'_> {
                 let inside = [path, &[Place { key: key.clone(), is_list }]].concat();
                 match self.ask(&inside, &format!("{{ {UNKNOWN} = 1 }}")) {
                     Answer::Known(words) => {
-                        let is_known = around.iter().any(|keys| *keys == words.as_slice());
+                        let is_known = around.contains(&words.as_slice());
                         if !is_known && !self.is_word(&inside, &words) {
                             self.enter(&inside, &around, &words);
                         }

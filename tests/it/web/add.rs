@@ -56,7 +56,7 @@ fn what_cannot_be_added_is_refused_with_what_to_do() {
     for (address, name, private, wanted) in [
         ("ftp://example.org/", "", false, "it must begin with http:// or https://"),
         (products.as_str(), "", false, "allow private addresses if that is meant: tick the box below"),
-        (products.as_str(), "taken", true, "there is a task `taken` already"),
+        (products.as_str(), "taken", true, "There is a task `taken` already"),
     ] {
         fill(&mut browser, &url, address, private);
         browser.fill("#name", name);
