@@ -91,9 +91,9 @@ async fn dispatch(
         | DeliveryTarget::Matrix { .. } => {}
     }
     let key = of(&means.settings.signed_with);
-    let parcel = webhook::webhook_request(&target, notice, key.as_deref(), now);
-    let parcel = parcel.ok_or_else(|| "the target is not a valid address".to_owned())?;
-    let receipt = robot::send_webhook(parcel, means.settings.allow_private, TIMEOUT).await?;
+    let webhook_request = webhook::webhook_request(&target, notice, key.as_deref(), now);
+    let webhook_request = webhook_request.ok_or_else(|| "the target is not a valid address".to_owned())?;
+    let receipt = robot::send_webhook(webhook_request, means.settings.allow_private, TIMEOUT).await?;
     if (200..300).contains(&receipt.status) {
         return Ok(());
     }

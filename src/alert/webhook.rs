@@ -41,15 +41,16 @@ pub fn webhook_request(
                 "priority": priority(notice.kind),
                 "click": notice.link,
             });
-            let mut parcel = WebhookRequest::post(server.clone(), without_nulls(message));
+            let mut webhook_request = WebhookRequest::post(server.clone(), without_nulls(message));
             match login {
                 ServerLogin::None => {}
-                ServerLogin::Token(token) => parcel.header("authorization", format!("Bearer {token}")),
+                ServerLogin::Token(token) => webhook_request.header("authorization", format!("Bearer {token}")),
                 ServerLogin::Password { user, password } => {
-                    parcel.header("authorization", format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
+                    webhook_request
+                        .header("authorization", format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))));
                 }
             }
-            parcel
+            webhook_request
         }
         DeliveryTarget::Slack(url) => WebhookRequest::post(url.clone(), json!({ "text": chat() })),
         // Text from a web page must not mention @everyone.
@@ -66,9 +67,9 @@ pub fn webhook_request(
             let room = utf8_percent_encode(room, NON_ALPHANUMERIC);
             let path = format!("_matrix/client/v3/rooms/{room}/send/m.room.message/{}", notice.id);
             let url = server.join(&path).ok()?;
-            let mut parcel = WebhookRequest::put(url, json!({ "msgtype": "m.text", "body": chat() }));
-            parcel.header("authorization", format!("Bearer {token}"));
-            parcel
+            let mut webhook_request = WebhookRequest::put(url, json!({ "msgtype": "m.text", "body": chat() }));
+            webhook_request.header("authorization", format!("Bearer {token}"));
+            webhook_request
         }
     })
 }
@@ -78,15 +79,15 @@ fn signed_webhook(url: &Url, notice: &Notification, key: Option<&str>, now: Date
     let mut json = serde_json::to_value(notice).unwrap_or_default();
     json["subject"] = Value::from(subject(notice));
     json["text"] = Value::from(text(notice));
-    let mut parcel = WebhookRequest::post(url.clone(), json);
+    let mut webhook_request = WebhookRequest::post(url.clone(), json);
     let (id, timestamp) = (notice.id.to_string(), now.timestamp().to_string());
     if let Some(key) = key {
-        let signature = signature(key, &id, &timestamp, &parcel.body);
-        parcel.header("webhook-signature", signature);
+        let signature = signature(key, &id, &timestamp, &webhook_request.body);
+        webhook_request.header("webhook-signature", signature);
     }
-    parcel.header("webhook-id", id);
-    parcel.header("webhook-timestamp", timestamp);
-    parcel
+    webhook_request.header("webhook-id", id);
+    webhook_request.header("webhook-timestamp", timestamp);
+    webhook_request
 }
 
 fn signature(key: &str, id: &str, timestamp: &str, body: &[u8]) -> String {
@@ -127,9 +128,9 @@ mod tests {
 
     fn sent(text: &str) -> (String, Value, WebhookRequest) {
         let target = DeliveryTarget::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let parcel = webhook_request(&target, &notice(), Some("key"), notice().at).expect("an HTTP target");
-        let body = serde_json::from_slice(&parcel.body).expect("JSON");
-        (parcel.url.to_string(), body, parcel)
+        let webhook_request = webhook_request(&target, &notice(), Some("key"), notice().at).expect("an HTTP target");
+        let body = serde_json::from_slice(&webhook_request.body).expect("JSON");
+        (webhook_request.url.to_string(), body, webhook_request)
     }
 
     #[test]
@@ -142,13 +143,13 @@ mod tests {
         assert!(body["content"].is_string() && body["allowed_mentions"]["parse"] == json!([]), "{body}");
         let (url, body, _) = sent("telegram://1:tok@telegram?chat=-100");
         assert_eq!((url.as_str(), &body["chat_id"]), ("https://api.telegram.org/bot1:tok/sendMessage", &json!("-100")));
-        let (url, body, parcel) = sent("ntfy://tok@ntfy.example/hotels");
+        let (url, body, webhook_request) = sent("ntfy://tok@ntfy.example/hotels");
         assert_eq!((url.as_str(), &body["topic"]), ("https://ntfy.example/", &json!("hotels")));
-        assert!(parcel.headers.contains(&("authorization".to_owned(), "Bearer tok".to_owned())));
-        let (url, _, parcel) = sent("matrix://tok@m.example/!r:m.example");
+        assert!(webhook_request.headers.contains(&("authorization".to_owned(), "Bearer tok".to_owned())));
+        let (url, _, webhook_request) = sent("matrix://tok@m.example/!r:m.example");
         let room = "https://m.example/_matrix/client/v3/rooms/%21r%3Am%2Eexample/send/m.room.message/";
         assert_eq!(url, format!("{room}{}", Uuid::nil()));
-        assert!(parcel.put);
+        assert!(webhook_request.put);
     }
 
     /// The example of the Standard Webhooks specification.
@@ -168,8 +169,8 @@ mod tests {
         let target = DeliveryTarget::parse("https://hook.test/x").unwrap_or_else(|error| panic!("{error}"));
         let bare = webhook_request(&target, &notice(), None, notice().at).expect("an HTTP target");
         assert!(bare.headers.iter().all(|(name, _)| name != "webhook-signature"));
-        let (_, body, parcel) = sent("https://hook.test/x");
-        assert!(parcel.headers.iter().any(|(name, _)| name == "webhook-signature"));
+        let (_, body, webhook_request) = sent("https://hook.test/x");
+        assert!(webhook_request.headers.iter().any(|(name, _)| name == "webhook-signature"));
         assert_eq!((&body["kind"], &body["task"]), (&json!("test"), &json!("hotels")));
     }
 }

@@ -276,8 +276,8 @@ fn check_permissions(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<Doc
 }
 
 fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding> {
-    let mut shelf = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
-    shelf.rescan();
+    let mut registry = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
+    registry.rescan();
     let mut found = Vec::new();
     if let Ok(meta) = config.tasks.metadata()
         && is_writable_by_others(meta.permissions().mode())
@@ -286,8 +286,8 @@ fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding
         found.push(bad("tasks", sentence));
     }
     let broken: Vec<String> =
-        shelf.iter().filter(|(_, entry)| entry.problem.is_some()).map(|(name, _)| name.to_string()).collect();
-    let all = shelf.iter().count();
+        registry.iter().filter(|(_, entry)| entry.problem.is_some()).map(|(name, _)| name.to_string()).collect();
+    let all = registry.iter().count();
     found.push(match broken.len() {
         0 => good("tasks", format!("{all} in {}, no mistakes", config.tasks.display())),
         _ => bad(
@@ -295,7 +295,7 @@ fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding
             format!("{} of {all} have mistakes: {}; see `pieme validate`", broken.len(), broken.join(", ")),
         ),
     });
-    let folders: Vec<_> = shelf.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
+    let folders: Vec<_> = registry.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
     found.extend(check_permissions(config, &folders));
     for folder in &folders {
         let mut names = secrets::names(&folder.task, &folder.script);

@@ -77,8 +77,8 @@ async fn from_here(config: &Config, dry_run: bool) -> Result<GcCounts, CliError>
     if !dry_run {
         ScratchFolder::sweep(config);
     }
-    let keeper = StoreHandle::start(store).map_err(|error| failed(&error))?;
-    Ok(gc::collect(&keeper, dry_run).await?)
+    let store_handle = StoreHandle::start(store).map_err(|error| failed(&error))?;
+    Ok(gc::collect(&store_handle, dry_run).await?)
 }
 
 fn in_words(collected: &GcCounts, dry_run: bool) -> String {

@@ -126,10 +126,10 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
             format!("`{name}` is running on another daemon of the fleet; try again later"),
         ));
     }
-    let keeper = StoreHandle::start(store).map_err(|error| failed(&error))?;
+    let store_handle = StoreHandle::start(store).map_err(|error| failed(&error))?;
     let runner = Runner {
         config: Arc::new(config.clone()),
-        store: keeper.clone(),
+        store: store_handle.clone(),
         spawner: Spawner::start(PathBuf::from(THIS_PROGRAM)).map_err(|error| failed(&error))?,
         host_limiter: SharedHostLimiter::new(config.per_host, None),
         board: ProgressBoard::default(),
@@ -160,7 +160,7 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
     indexer::index_all(&runner.store).await.unwrap_or_else(|error| note_unindexed(&error));
     // Only lines for the terminal could be lost.
     let _ = showing.await;
-    keeper.call(|store| store.leave()).await?;
+    store_handle.call(|store| store.leave()).await?;
     match ended {
         RunResult::Run(end) => Ok(end.verdict),
         RunResult::SlotTaken => {

@@ -120,12 +120,12 @@ fn folders(config: &Config, only: Option<&TaskName>) -> Result<Vec<(TaskName, Re
         }
         return Ok(vec![(name.clone(), tasks::read(&dir).map(Arc::new))]);
     }
-    let mut shelf = TaskRegistry::new(config.tasks.clone());
-    shelf.rescan();
-    if let Some(trouble) = shelf.scan_problem() {
+    let mut registry = TaskRegistry::new(config.tasks.clone());
+    registry.rescan();
+    if let Some(trouble) = registry.scan_problem() {
         return Err(trouble.clone().into());
     }
-    let known = shelf.iter().filter_map(|(name, entry)| {
+    let known = registry.iter().filter_map(|(name, entry)| {
         let folder = entry.problem.clone().map(Err).or_else(|| entry.good.clone().map(Ok))?;
         Some((name.clone(), folder))
     });

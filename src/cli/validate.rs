@@ -35,10 +35,10 @@ struct FolderFinding {
 
 pub fn run(config: &Config, args: Args) -> VerbResult {
     let only = args.task.as_deref().map(task_name).transpose()?;
-    let mut shelf = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
-    shelf.rescan();
+    let mut registry = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
+    registry.rescan();
     let daemon = DaemonUser::of(config);
-    let findings: Vec<FolderFinding> = shelf
+    let findings: Vec<FolderFinding> = registry
         .iter()
         .filter(|(name, _)| only.as_ref().is_none_or(|only| *name == only))
         .map(|(name, entry)| {
@@ -49,7 +49,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
             let notes = entry.good.as_ref().map(|it| it.notes.clone()).unwrap_or_default();
             finding(name.to_string(), problems, notes)
         })
-        .chain(shelf.strays().iter().filter(|_| only.is_none()).map(refused))
+        .chain(registry.strays().iter().filter(|_| only.is_none()).map(refused))
         .collect();
     if let (Some(name), true) = (&only, findings.is_empty()) {
         return Err(CliError::new(exit::USAGE, super::no_such_task(config, name)));

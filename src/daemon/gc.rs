@@ -11,12 +11,12 @@ use super::store_handle::StoreHandle;
 const MAX_STEPS_A_TASK: usize = 10_000;
 
 /// Collects the garbage of all tasks; with `dry_run` only counts it.
-pub async fn collect(keeper: &StoreHandle, dry_run: bool) -> Result<GcCounts, StoreError> {
+pub async fn collect(store_handle: &StoreHandle, dry_run: bool) -> Result<GcCounts, StoreError> {
     let mut all = GcCounts::default();
-    for task in keeper.call(|store| store.task_names()).await? {
+    for task in store_handle.call(|store| store.task_names()).await? {
         for _ in 0..MAX_STEPS_A_TASK {
             let task = task.clone();
-            let step = keeper.call(move |store| match dry_run {
+            let step = store_handle.call(move |store| match dry_run {
                 true => store.count_garbage(&task, Utc::now()),
                 false => store.collect_garbage(&task, Utc::now()),
             });

@@ -50,7 +50,7 @@ struct MetricsServer {
 pub async fn listen(
     address: SocketAddr,
     config: Arc<Config>,
-    keeper: StoreHandle,
+    store_handle: StoreHandle,
     figures: Arc<DaemonMetrics>,
 ) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await?;
@@ -63,7 +63,7 @@ pub async fn listen(
     let listening = figures.listeners.register("metrics");
     let desk = MetricsServer {
         config,
-        store: keeper,
+        store: store_handle,
         metrics: figures,
         only_loopback: at.ip().is_loopback(),
         store_health: Mutex::default(),

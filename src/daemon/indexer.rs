@@ -24,14 +24,14 @@ enum IndexRequest {
 
 impl Indexer {
     /// Starts the job. It first indexes what was published while no daemon ran, or was interrupted.
-    pub fn start(keeper: StoreHandle) -> Indexer {
+    pub fn start(store_handle: StoreHandle) -> Indexer {
         let (inbox, mut requests) = mpsc::unbounded_channel();
         tokio::spawn(async move {
-            log_failure(index_all(&keeper).await);
+            log_failure(index_all(&store_handle).await);
             while let Some(request) = requests.recv().await {
                 match request {
-                    IndexRequest::Published(task) => log_failure(index_task(&keeper, &task).await),
-                    IndexRequest::All(_until_done) => log_failure(index_all(&keeper).await),
+                    IndexRequest::Published(task) => log_failure(index_task(&store_handle, &task).await),
+                    IndexRequest::All(_until_done) => log_failure(index_all(&store_handle).await),
                 }
             }
         });
@@ -51,17 +51,17 @@ impl Indexer {
 }
 
 /// Indexes everything that is published and not indexed yet.
-pub async fn index_all(keeper: &StoreHandle) -> Result<(), StoreError> {
-    for (task, _) in keeper.call(|store| store.unindexed_tasks()).await? {
-        index_task(keeper, &task).await?;
+pub async fn index_all(store_handle: &StoreHandle) -> Result<(), StoreError> {
+    for (task, _) in store_handle.call(|store| store.unindexed_tasks()).await? {
+        index_task(store_handle, &task).await?;
     }
     Ok(())
 }
 
-async fn index_task(keeper: &StoreHandle, task: &TaskName) -> Result<(), StoreError> {
+async fn index_task(store_handle: &StoreHandle, task: &TaskName) -> Result<(), StoreError> {
     for _ in 0..MAX_STEPS {
         let task = task.clone();
-        if keeper.call(move |store| store.index_next_part(&task)).await?.is_done {
+        if store_handle.call(move |store| store.index_next_part(&task)).await?.is_done {
             break;
         }
     }

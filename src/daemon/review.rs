@@ -18,11 +18,11 @@ impl Service {
             .and_then(|it| it.good.as_ref())
             .map(|it| it.task.data.key.clone())
             .unwrap_or_default();
-        let (keeper, events) = (self.runner.store.clone(), self.events.clone());
+        let (store_handle, events) = (self.runner.store.clone(), self.events.clone());
         tokio::spawn(async move {
             tracing::info!(%task, action = ?what, "{task}: review requested: {what:?}");
             let name = task.clone();
-            let done = keeper.call(move |store| store.apply_review(&name, what, &key, Utc::now())).await;
+            let done = store_handle.call(move |store| store.apply_review(&name, what, &key, Utc::now())).await;
             // The task may have recovered, which is worth an alert. The loop ends only with the daemon.
             let _ = events.send(Event::Resorted(task)).await;
             // The client may have left.

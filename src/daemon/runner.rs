@@ -148,7 +148,7 @@ impl Runner {
     ) -> RunEnd {
         let going = async {
             match self.job_for_child(folder, run).await {
-                Ok((assignment, _scratch)) => self.supervise_child(folder, assignment, listener, stop).await,
+                Ok((job, _scratch)) => self.supervise_child(folder, job, listener, stop).await,
                 Err(verdict) => RunEnd::failed(verdict),
             }
         };
@@ -187,7 +187,7 @@ impl Runner {
                 Verdict::failed(Failure::Internal, format!("creating the browser's profile folder failed: {why}"))
             })?),
         };
-        let assignment = Job {
+        let job = Job {
             run,
             name: folder.name.clone(),
             // A run does not need the alert targets.
@@ -208,7 +208,7 @@ impl Runner {
             stepwise: false,
             page_job: None,
         };
-        Ok((assignment, scratch))
+        Ok((job, scratch))
     }
 
     fn secrets(&self, folder: &TaskFolder) -> Result<Secrets, SecretError> {
@@ -219,13 +219,13 @@ impl Runner {
     async fn supervise_child(
         &self,
         folder: &TaskFolder,
-        assignment: Job,
+        job: Job,
         listener: Option<TraceListener>,
         mut stop: watch::Receiver<bool>,
     ) -> RunEnd {
-        let time_limit = assignment.task.limits.timeout.0 + KILL_GRACE;
+        let time_limit = job.task.limits.timeout.0 + KILL_GRACE;
         let RunningChild { process, answer_writer: giving, collector: mut collecting } =
-            match self.start_child(folder, assignment, listener).await {
+            match self.start_child(folder, job, listener).await {
                 Ok(going) => going,
                 Err(error) => {
                     let sentence = format!("starting the run's process failed: {}", shortage::in_words(&error));
@@ -251,10 +251,10 @@ impl Runner {
     async fn start_child(
         &self,
         folder: &TaskFolder,
-        mut assignment: Job,
+        mut job: Job,
         listener: Option<TraceListener>,
     ) -> io::Result<RunningChild> {
-        let run = assignment.run;
+        let run = job.run;
         let (child, outlet) = self.spawner.spawn().await?;
         let (process, stdout) = ChildProcess::supervise(child)?;
         let pid = process.id();
@@ -264,7 +264,7 @@ impl Runner {
         }
         let (answers, answered) = std::sync::mpsc::channel();
         let desk = ChildRequests::open(run, folder, self.host_limiter.clone(), answers);
-        assignment.kept = desk.page_cache.pages();
+        job.kept = desk.page_cache.pages();
         let collector = Collector {
             store: self.store.clone(),
             run,
@@ -274,7 +274,7 @@ impl Runner {
             requests: desk,
             progress: self.board.register(run, folder.name.clone(), Utc::now()),
         };
-        let giving = threads::start("run-give", move || write_job_and_answers(outlet, &assignment, answered))?;
+        let giving = threads::start("run-give", move || write_job_and_answers(outlet, &job, answered))?;
         let collecting = threads::start("run-collect", move || collector.collect(stdout))?;
         Ok(RunningChild { process, answer_writer: giving, collector: collecting })
     }
@@ -355,10 +355,10 @@ struct RunningChild {
 /// exits when its stdin is closed.
 pub(super) fn write_job_and_answers(
     mut outlet: ParentSocket,
-    assignment: &Job,
+    job: &Job,
     answered: std::sync::mpsc::Receiver<ChildAnswer>,
 ) -> Result<ParentSocket, FrameError> {
-    outlet.write(assignment, &[])?;
+    outlet.write(job, &[])?;
     answered.into_iter().try_for_each(|given| match given {
         ChildAnswer::Reply(answer, raw) => outlet.write(&answer, &raw),
         ChildAnswer::Connection(answer, connection) => outlet.write_with_connection(&answer, connection),

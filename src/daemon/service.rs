@@ -94,8 +94,8 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(DaemonHand
         tracing::warn!("watching {} failed ({error}); it is scanned every 2 s instead", config.tasks.display());
     }
     let clock = SchedulerClock::start(events.clone(), watcher.is_ok()).await?;
-    let (courier, rounds) = Notifier::start(Arc::clone(&config), runner.store.clone(), Arc::clone(&figures));
-    let mut service = Service::new(config, runner, events, (courier, Arc::clone(&figures)));
+    let (notifier, rounds) = Notifier::start(Arc::clone(&config), runner.store.clone(), Arc::clone(&figures));
+    let mut service = Service::new(config, runner, events, (notifier, Arc::clone(&figures)));
     if !clock::is_plausible(Utc::now()) {
         tracing::warn!(
             "the system clock says {}, which is in the past: no task runs until the clock is set",
@@ -111,8 +111,8 @@ pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(DaemonHand
     }
     if let Some(address) = service.config.metrics {
         figures.record_iteration(0, 0);
-        let (config, keeper) = (Arc::clone(&service.config), service.runner.store.clone());
-        let served = http::listen(address, config, keeper, Arc::clone(&figures)).await;
+        let (config, store_handle) = (Arc::clone(&service.config), service.runner.store.clone());
+        let served = http::listen(address, config, store_handle, Arc::clone(&figures)).await;
         let at = served.map_err(io_error(&format!("metrics = \"{address}\"")))?;
         tracing::info!("metrics at http://{at}/metrics, health at http://{at}/healthz");
     }
@@ -173,7 +173,7 @@ impl Service {
         config: Arc<Config>,
         runner: Runner,
         events: mpsc::Sender<Event>,
-        (courier, figures): (Notifier, Arc<DaemonMetrics>),
+        (notifier, figures): (Notifier, Arc<DaemonMetrics>),
     ) -> Service {
         Service {
             registry: TaskRegistry::new(config.tasks.clone()).with_channels(config.channels()),
@@ -181,7 +181,7 @@ impl Service {
             indexer: Indexer::start(runner.store.clone()),
             runner,
             events,
-            notifier: courier,
+            notifier,
             metrics: figures,
             queue: RunQueue::default(),
             fleet: None,
@@ -482,13 +482,13 @@ impl Service {
 
     /// Sends the rows of the status table, in the background.
     fn send_task_rows(&self, undelivered_since: DateTime<Utc>, replies: ReplySender) {
-        let keeper = self.runner.store.clone();
+        let store_handle = self.runner.store.clone();
         tokio::spawn(async move {
             let read = move |store: &mut Store| {
                 Ok::<_, StoreError>((store.tasks()?, store.failing_deliveries(undelivered_since)?))
             };
             // The client may have left.
-            let _ = replies.send(match keeper.call(read).await {
+            let _ = replies.send(match store_handle.call(read).await {
                 Ok((rows, undelivered)) => ControlReply::Tasks { rows, undelivered },
                 Err(error) => ControlReply::failed(&error),
             });
@@ -497,10 +497,10 @@ impl Service {
 
     /// Collects garbage in the background.
     fn collect_garbage(&self, dry_run: bool, replies: Option<ReplySender>, chore: Option<ChoreGuard>) {
-        let keeper = self.runner.store.clone();
+        let store_handle = self.runner.store.clone();
         tokio::spawn(async move {
             let _until_done = chore;
-            let reply = match gc::collect(&keeper, dry_run).await {
+            let reply = match gc::collect(&store_handle, dry_run).await {
                 Ok(collected) => {
                     tracing::info!(dry_run, ?collected, "garbage collection finished");
                     ControlReply::Collected(collected)
@@ -519,8 +519,8 @@ impl Service {
 
     /// Stores the ends of runs that the store had no space for, in the background.
     fn write_pending_ends(&self) {
-        let keeper = self.runner.store.clone();
-        tokio::spawn(async move { keeper.call(|store| store.write_pending_ends()).await });
+        let store_handle = self.runner.store.clone();
+        tokio::spawn(async move { store_handle.call(|store| store.write_pending_ends()).await });
     }
 
     /// Feeds the systemd watchdog once the store has answered a write: a loop on a store that hangs is not alive. A
@@ -531,9 +531,9 @@ impl Service {
             return;
         }
         self.watchdog_fed_at = Instant::now();
-        let (keeper, running) = (self.runner.store.clone(), self.queue.running_count());
+        let (store_handle, running) = (self.runner.store.clone(), self.queue.running_count());
         tokio::spawn(async move {
-            if let Err(error) = keeper.call(|store| store.record_alive(Utc::now())).await {
+            if let Err(error) = store_handle.call(|store| store.record_alive(Utc::now())).await {
                 tracing::warn!("the database accepts no writes: {error}");
             }
             notify_systemd(&[NotifyState::Watchdog, NotifyState::Status(&format!("{running} running"))]);

@@ -32,9 +32,9 @@ impl Runner {
     /// Starts the child and waits until it is ready for the first step.
     pub async fn start_stepping(&self, folder: &Arc<TaskFolder>) -> Result<(StepProcess, StepwiseState), String> {
         let run = RunId::new();
-        let (mut assignment, scratch) = self.job_for_child(folder, run).await.map_err(|verdict| verdict.sentence)?;
-        assignment.stepwise = true;
-        let begun = self.start_step_process(folder, assignment, scratch).await;
+        let (mut job, scratch) = self.job_for_child(folder, run).await.map_err(|verdict| verdict.sentence)?;
+        job.stepwise = true;
+        let begun = self.start_step_process(folder, job, scratch).await;
         let mut stepping =
             begun.map_err(|error| format!("starting the process failed: {}", shortage::in_words(&error)))?;
         match stepping.reports.recv().await {
@@ -46,16 +46,16 @@ impl Runner {
     async fn start_step_process(
         &self,
         folder: &Arc<TaskFolder>,
-        assignment: Job,
+        job: Job,
         scratch: Option<ScratchFolder>,
     ) -> io::Result<StepProcess> {
         let (child, outlet) = self.spawner.spawn().await?;
         let (process, stdout) = ChildProcess::supervise(child)?;
         let (answers, answered) = std::sync::mpsc::channel();
-        let desk = ChildRequests::open(assignment.run, folder, self.host_limiter.clone(), answers.clone());
+        let desk = ChildRequests::open(job.run, folder, self.host_limiter.clone(), answers.clone());
         let (tell, news) = mpsc::channel(1);
         // The process ends when its stdin is closed, the threads when the process ends.
-        threads::start("step-give", move || write_job_and_answers(outlet, &assignment, answered))?;
+        threads::start("step-give", move || write_job_and_answers(outlet, &job, answered))?;
         threads::start("step-hear", move || serve_requests(stdout, desk, &tell))?;
         Ok(StepProcess { answers, reports: news, _process: process, _scratch: scratch })
     }

@@ -102,17 +102,17 @@ mod tests {
     async fn work_that_panics_costs_only_itself() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let store = Store::open(&folder.path().join("pieme.db")).expect("a store");
-        let keeper = StoreHandle::start(store).expect("a thread");
+        let store_handle = StoreHandle::start(store).expect("a thread");
         let name = TaskName::new("hotels").expect("a name");
-        let broken: Result<(), StoreError> = keeper.call(|_| panic!("on purpose")).await;
+        let broken: Result<(), StoreError> = store_handle.call(|_| panic!("on purpose")).await;
         assert!(broken.is_err_and(|error| error.to_string().contains("on purpose")));
-        let broken: Result<(), StoreError> = keeper.call_blocking(|_| panic!("on purpose"));
+        let broken: Result<(), StoreError> = store_handle.call_blocking(|_| panic!("on purpose"));
         assert!(broken.is_err());
-        keeper.post(|_| panic!("on purpose"));
+        store_handle.post(|_| panic!("on purpose"));
         let task = name.clone();
         let now: DateTime<Utc> = DateTime::UNIX_EPOCH;
-        keeper.call(move |store| store.upsert_task(&task, None, now)).await.expect("it takes writes");
-        let known = keeper.call(|store| store.task_names()).await.expect("it can be read");
+        store_handle.call(move |store| store.upsert_task(&task, None, now)).await.expect("it takes writes");
+        let known = store_handle.call(|store| store.task_names()).await.expect("it can be read");
         assert_eq!(known, [name]);
     }
 }

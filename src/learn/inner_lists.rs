@@ -239,7 +239,7 @@ mod tests {
     use crate::learn::{LearnOptions, learn};
     use crate::page::Tree;
 
-    fn shelf(books: &[(&str, &[&str])]) -> String {
+    fn registry(books: &[(&str, &[&str])]) -> String {
         let book = |(i, (title, tags)): (usize, &(&str, &[&str]))| {
             let tags = tags.iter().map(|tag| format!("<a class=tag>{tag}</a>")).collect::<Vec<_>>().join(", ");
             format!("<li><h2><a href=/{i}>{title}</a></h2><p>{tags}</p><b>{i}.50</b></li>")
@@ -262,21 +262,24 @@ mod tests {
 
     #[test]
     fn a_list_inside_a_row_is_one_column_with_several_values() {
-        let page = Tree::parse(&shelf(&BOOKS));
+        let page = Tree::parse(&registry(&BOOKS));
         let first = learn(std::slice::from_ref(&page), &LearnOptions::default()).remove(0);
         let shown = visible(&first.table, &first.template);
         let tags = shown.columns.iter().position(|name| name == "tag").expect("the class says it");
         assert_eq!(shown.rows[3].cells[tags].as_deref(), Some("woods, pond, solitude, beans"));
-        check(&shelf(&BOOKS), "<li><h2><a href={link}>{title}</a></h2><p>(<a.tag>{tag}</a>)+</p><b>{number}</b></li>");
+        check(
+            &registry(&BOOKS),
+            "<li><h2><a href={link}>{title}</a></h2><p>(<a.tag>{tag}</a>)+</p><b>{number}</b></li>",
+        );
     }
 
     #[test]
     fn a_row_with_a_far_longer_inner_list_still_belongs_to_the_list() {
-        let template = learn(&[Tree::parse(&shelf(&BOOKS))], &LearnOptions::default()).remove(0).template;
+        let template = learn(&[Tree::parse(&registry(&BOOKS))], &LearnOptions::default()).remove(0).template;
         let many: Vec<String> = (0..40).map(|i| format!("word{i}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let next =
-            extract(&template, &Tree::parse(&shelf(&[("Ilias", &many), ("Faust", &["pact"]), ("Kim", &["spy"])])));
+            extract(&template, &Tree::parse(&registry(&[("Ilias", &many), ("Faust", &["pact"]), ("Kim", &["spy"])])));
         let tags = visible(&next.table, &template).rows[0].cells[2].clone().expect("it has tags");
         assert_eq!((next.table.rows.len(), tags.split(super::super::leaf::LIST_SEPARATOR).count()), (3, 40));
     }

@@ -58,18 +58,18 @@ impl WebhookRequest {
 
 /// Sends the request and reads the beginning of the response. The caller limits the total time.
 pub async fn send_webhook(
-    parcel: WebhookRequest,
+    webhook_request: WebhookRequest,
     allow_private: bool,
     patience: Duration,
 ) -> Result<WebhookResponse, String> {
-    let host = parcel.url.host_str().unwrap_or_default().to_owned();
+    let host = webhook_request.url.host_str().unwrap_or_default().to_owned();
     let guard = Guard::for_host(&host, allow_private);
-    guard.check_url(&parcel.url).map_err(|refusal| refusal_message(&refusal))?;
-    let client = client(&guard, &parcel.url, patience).await?;
-    let method = if parcel.put { reqwest::Method::PUT } else { reqwest::Method::POST };
-    let mut request = reqwest::Request::new(method, parcel.url);
-    *request.headers_mut() = headers(&parcel.headers)?;
-    *request.body_mut() = Some(parcel.body.into());
+    guard.check_url(&webhook_request.url).map_err(|refusal| refusal_message(&refusal))?;
+    let client = client(&guard, &webhook_request.url, patience).await?;
+    let method = if webhook_request.put { reqwest::Method::PUT } else { reqwest::Method::POST };
+    let mut request = reqwest::Request::new(method, webhook_request.url);
+    *request.headers_mut() = headers(&webhook_request.headers)?;
+    *request.body_mut() = Some(webhook_request.body.into());
     let mut answer = client.execute(request).await.map_err(|error| send_error(&error))?;
     let mut said = Vec::new();
     while said.len() < MAX_EXCERPT

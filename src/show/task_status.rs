@@ -228,12 +228,12 @@ pub fn worst_first(lines: &mut [StatusLine]) {
 
 /// Without a running daemon the folders decide which tasks exist. A folder that came back has its rows again.
 fn merge_folders(config: &Config, daemon_runs: bool, all: &mut BTreeMap<TaskName, TaskFacts>) {
-    let mut shelf = TaskRegistry::new(config.tasks.clone());
-    shelf.rescan();
+    let mut registry = TaskRegistry::new(config.tasks.clone());
+    registry.rescan();
     if !daemon_runs {
-        all.retain(|name, _| shelf.get(name).is_some());
+        all.retain(|name, _| registry.get(name).is_some());
     }
-    for (name, entry) in shelf.iter() {
+    for (name, entry) in registry.iter() {
         let unknown = || TaskFacts::of(config, TaskRow::unknown(name.clone()));
         let known = match daemon_runs {
             true => all.get_mut(name),

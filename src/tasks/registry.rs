@@ -260,36 +260,36 @@ mod tests {
         let file = scratch.path().join("hotels/task.toml");
         fs::create_dir(scratch.path().join("hotels")).expect("a folder");
         fs::write(&file, "url = \"https://example.org/\"\n").expect("a file");
-        let mut shelf = TaskRegistry::new(scratch.path());
+        let mut registry = TaskRegistry::new(scratch.path());
         let name = TaskName::new("hotels").expect("a name");
-        assert_eq!(shelf.rescan(), [FolderChange::Added(name.clone())]);
+        assert_eq!(registry.rescan(), [FolderChange::Added(name.clone())]);
         fs::write(&file, "url = \"https://example.org/list\"\n").expect("a file");
-        (scratch, shelf, name)
+        (scratch, registry, name)
     }
 
     #[test]
     fn a_folder_that_brings_its_reader_down_keeps_the_version_before() {
-        let (_scratch, mut shelf, name) = edited();
-        shelf.reader = |_| panic!("on purpose");
-        assert_eq!(shelf.rescan(), [FolderChange::Broken(name.clone())]);
-        let entry = shelf.get(&name).expect("it is known");
+        let (_scratch, mut registry, name) = edited();
+        registry.reader = |_| panic!("on purpose");
+        assert_eq!(registry.rescan(), [FolderChange::Broken(name.clone())]);
+        let entry = registry.get(&name).expect("it is known");
         assert!(entry.good.is_some() && entry.problem.as_ref().is_some_and(|it| it.message.contains("panicked")));
     }
 
     #[test]
     fn a_folder_is_not_broken_by_a_shortage_and_is_read_when_that_is_over() {
-        let (_scratch, mut shelf, name) = edited();
-        shelf.reader =
+        let (_scratch, mut registry, name) = edited();
+        registry.reader =
             |dir| Err(FileError::Io { path: dir.to_owned(), source: nix::errno::Errno::EMFILE.into() }.into());
-        assert_eq!(shelf.rescan(), []);
-        assert!(shelf.get(&name).is_some_and(|it| it.good.is_some() && it.problem.is_none()));
+        assert_eq!(registry.rescan(), []);
+        assert!(registry.get(&name).is_some_and(|it| it.good.is_some() && it.problem.is_none()));
         assert!(
-            shelf.scan_problem().is_some_and(|it| it.message.contains("LimitNOFILE")),
+            registry.scan_problem().is_some_and(|it| it.message.contains("LimitNOFILE")),
             "{:?}",
-            shelf.scan_problem()
+            registry.scan_problem()
         );
-        shelf.reader = read;
-        assert_eq!(shelf.rescan(), [FolderChange::Edited(name)]);
-        assert_eq!(shelf.scan_problem(), None);
+        registry.reader = read;
+        assert_eq!(registry.rescan(), [FolderChange::Edited(name)]);
+        assert_eq!(registry.scan_problem(), None);
     }
 }

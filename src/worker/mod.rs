@@ -40,7 +40,7 @@ pub fn main() -> ExitCode {
     sandbox::harden_process();
     let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::from(78) };
     let mut inlet = ChildSocket::new(stdin);
-    let (mut assignment, raw) = match protocol::read::<Job>(&mut inlet) {
+    let (mut job, raw) = match protocol::read::<Job>(&mut inlet) {
         Ok(Some(given)) => given,
         Ok(None) | Err(_) => return ExitCode::from(78),
     };
@@ -53,17 +53,17 @@ pub fn main() -> ExitCode {
             return ExitCode::from(78);
         }
     };
-    if let Err(problem) = sandbox::apply(&assignment.task, assignment.parent_pid) {
+    if let Err(problem) = sandbox::apply(&job.task, job.parent_pid) {
         report(&Message::End(Verdict::failed(
             Failure::Internal,
             format!("the sandbox could not be set up: {problem}"),
         )));
         return ExitCode::from(78);
     }
-    match assignment.page_job.take() {
+    match job.page_job.take() {
         None => {}
         Some(PageJob::Repair(what)) => {
-            repair::run(&assignment, &what, &raw);
+            repair::run(&job, &what, &raw);
             return ExitCode::SUCCESS;
         }
         Some(PageJob::Inspect(question)) => {
@@ -75,24 +75,23 @@ pub fn main() -> ExitCode {
     message_buffer::start_flusher();
     let door = ParentConnector::default();
     let (answers, words) = listen_to_parent(inlet, door.clone());
-    let parent = ParentHost::new(&assignment, door, answers);
-    let verdict = match assignment.stepwise {
-        true => step::run(&runtime, &assignment, parent, words),
-        false => run(&runtime, &assignment, parent),
+    let parent = ParentHost::new(&job, door, answers);
+    let verdict = match job.stepwise {
+        true => step::run(&runtime, &job, parent, words),
+        false => run(&runtime, &job, parent),
     };
     report(&Message::End(verdict));
     ExitCode::SUCCESS
 }
 
-fn run(runtime: &Runtime, assignment: &Job, parent: ParentHost) -> Verdict {
-    let limit = assignment.task.limits.timeout.0;
+fn run(runtime: &Runtime, job: &Job, parent: ParentHost) -> Verdict {
+    let limit = job.task.limits.timeout.0;
     let deadline = Instant::now() + limit.saturating_sub(REPORT_TIME).max(limit / 2);
-    let mut harvest = match RowCollector::new(assignment) {
+    let mut harvest = match RowCollector::new(job) {
         Ok(harvest) => harvest,
         Err(sentence) => return Verdict::failed(Failure::Config, sentence),
     };
-    let walk =
-        runtime.block_on(robot::walk_with_host(Box::new(parent), walk_input(assignment, deadline), &mut harvest));
+    let walk = runtime.block_on(robot::walk_with_host(Box::new(parent), walk_input(job, deadline), &mut harvest));
     if let Some(json) = walk.cookies {
         report(&Message::Cookies { json });
     }
@@ -112,12 +111,8 @@ fn run(runtime: &Runtime, assignment: &Job, parent: ParentHost) -> Verdict {
     if let Some(template) = harvest.learned_template() {
         report(&Message::Learned { template });
     }
-    let mut verdict = judge::verdict(
-        &assignment.task.expect,
-        &assignment.task.columns,
-        &run_observation(&harvest, assignment.confirmed),
-        &assignment.past,
-    );
+    let mut verdict =
+        judge::verdict(&job.task.expect, &job.task.columns, &run_observation(&harvest, job.confirmed), &job.past);
     let shared_keys = harvest.shared_keys_remark();
     for remark in walk.remark.into_iter().chain(harvest.remark).chain(shared_keys) {
         verdict.sentence = format!("{}; {remark}", verdict.sentence);
@@ -125,15 +120,15 @@ fn run(runtime: &Runtime, assignment: &Job, parent: ParentHost) -> Verdict {
     verdict
 }
 
-fn walk_input(assignment: &Job, deadline: Instant) -> WalkInput<'_> {
+fn walk_input(job: &Job, deadline: Instant) -> WalkInput<'_> {
     WalkInput {
-        task: &assignment.task,
-        script: &assignment.script,
-        secrets: &assignment.secrets.0,
-        files: &assignment.files,
-        cookies: assignment.cookies.as_deref(),
+        task: &job.task,
+        script: &job.script,
+        secrets: &job.secrets.0,
+        files: &job.files,
+        cookies: job.cookies.as_deref(),
         deadline,
-        browser_paths: BrowserPaths { program: assignment.browser.as_deref(), scratch: assignment.scratch.as_deref() },
+        browser_paths: BrowserPaths { program: job.browser.as_deref(), scratch: job.scratch.as_deref() },
     }
 }
 

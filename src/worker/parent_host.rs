@@ -26,11 +26,11 @@ pub struct ParentHost {
 }
 
 impl ParentHost {
-    pub fn new(assignment: &Job, door: ParentConnector, answers: ParentAnswers) -> ParentHost {
+    pub fn new(job: &Job, door: ParentConnector, answers: ParentAnswers) -> ParentHost {
         ParentHost {
             held_turn: None,
-            cached_pages: assignment.kept.clone(),
-            robots: assignment.robots.clone(),
+            cached_pages: job.kept.clone(),
+            robots: job.robots.clone(),
             connector: door,
             answers,
         }

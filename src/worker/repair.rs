@@ -13,47 +13,47 @@ use super::inspect::{MAX_BODY, MAX_UNPACKED};
 use super::report_with;
 
 /// Sends the proposals and the page as the site sent it; nothing if there is no template or a limit was reached.
-pub fn run(assignment: &Job, mend: &RepairJob, raw: &[u8]) {
-    let Some((mut mended, body)) = find_list(assignment, mend, raw) else { return };
+pub fn run(job: &Job, repair_job: &RepairJob, raw: &[u8]) {
+    let Some((mut repair, body)) = find_list(job, repair_job, raw) else { return };
     let body = if body.len() > MAX_BODY {
-        mended.doubt.get_or_insert_with(|| "the page is too large to be kept as a sample".to_owned());
+        repair.doubt.get_or_insert_with(|| "the page is too large to be kept as a sample".to_owned());
         Vec::new()
     } else {
         body
     };
-    while !fits(&mended) {
-        mended.proposals.pop();
+    while !fits(&repair) {
+        repair.proposals.pop();
     }
-    report_with(&Message::Repaired(mended), &body);
+    report_with(&Message::Repaired(repair), &body);
 }
 
 /// Whether the proposals fit into one frame. Dropped ones are computed again when a person labels.
-fn fits(mended: &RepairProposals) -> bool {
-    let bytes = serde_json::to_vec(mended).map_or(usize::MAX, |json| json.len());
-    mended.proposals.is_empty() || bytes < MAX_FRAME - MAX_BODY
+fn fits(repair: &RepairProposals) -> bool {
+    let bytes = serde_json::to_vec(repair).map_or(usize::MAX, |json| json.len());
+    repair.proposals.is_empty() || bytes < MAX_FRAME - MAX_BODY
 }
 
-fn find_list(assignment: &Job, mend: &RepairJob, raw: &[u8]) -> Option<(RepairProposals, Vec<u8>)> {
-    let (packed, mut samples) = raw.split_at_checked(mend.page_bytes)?;
+fn find_list(job: &Job, repair_job: &RepairJob, raw: &[u8]) -> Option<(RepairProposals, Vec<u8>)> {
+    let (packed, mut samples) = raw.split_at_checked(repair_job.page_bytes)?;
     let body = zstd::bulk::decompress(packed, MAX_UNPACKED).ok()?;
-    let charset_key = assignment.task.fetch.charset.as_str();
+    let charset_key = job.task.fetch.charset.as_str();
     let told = Some(charset_key).filter(|&it| it != "auto");
-    let page = parse_page(charset_key, &mend.page, &body);
+    let page = parse_page(charset_key, &repair_job.page, &body);
     // With transformed columns the published values differ from what the template reads, so they cannot be compared
     // here. Labelling handles that case.
-    if !ColumnTransform::new(&assignment.task.columns).is_ok_and(|shape| shape.is_plain()) {
+    if !ColumnTransform::new(&job.task.columns).is_ok_and(|shape| shape.is_plain()) {
         return None;
     }
-    let template = Template::from_json(assignment.template.as_ref()?).ok()?;
-    let template = with_task_names(&template, &assignment.task.columns);
+    let template = Template::from_json(job.template.as_ref()?).ok()?;
+    let template = with_task_names(&template, &job.task.columns);
     if page.limit.is_some() {
         return None;
     }
-    let mut candidates = repair(&template, &mend.good, &page);
+    let mut candidates = repair(&template, &repair_job.good, &page);
     candidates.retain(|candidate| candidate.limit.is_none());
-    let mut doubt = doubt(&template, &mend.good, &candidates);
+    let mut doubt = doubt(&template, &repair_job.good, &candidates);
     if let Some(first) = candidates.first() {
-        for sample in &mend.samples {
+        for sample in &repair_job.samples {
             let (body, rest) = samples.split_at_checked(sample.bytes)?;
             samples = rest;
             let page = Tree::parse(&charset::decode(body, told).text);
@@ -62,7 +62,7 @@ fn find_list(assignment: &Job, mend: &RepairJob, raw: &[u8]) -> Option<(RepairPr
             }
         }
     }
-    if mend.samples_left_out {
+    if repair_job.samples_left_out {
         doubt.get_or_insert_with(|| "the samples are too large to be tested".to_owned());
     }
     Some((RepairProposals { proposals: candidates.into_iter().map(proposal).collect(), doubt }, body))

@@ -73,20 +73,20 @@ pub struct RowCollector {
 }
 
 impl RowCollector {
-    pub fn new(assignment: &Job) -> Result<RowCollector, String> {
+    pub fn new(job: &Job) -> Result<RowCollector, String> {
         let read = |file: &str, json: &Option<String>| {
             let template = json.as_ref().map(|json| Template::from_json(json)).transpose();
             template.map_err(|error| format!("{file}: {error}"))
         };
-        let steps = assignment.script.every_step();
+        let steps = job.script.every_step();
         let with = steps.iter().filter_map(|step| match step {
             ScriptStep::ForEach(each) => each.column.clone(),
             _ => None,
         });
         let follows = steps.iter().any(|step| matches!(step, ScriptStep::Details(_)));
-        let details = read("details.json", &assignment.details)?;
+        let details = read("details.json", &job.details)?;
         Ok(RowCollector {
-            reader: read("template.json", &assignment.template)?.map(TemplateReader::new),
+            reader: read("template.json", &job.template)?.map(TemplateReader::new),
             clearly_ahead: None,
             pages: 0,
             rows: 0,
@@ -94,10 +94,9 @@ impl RowCollector {
             any_list: false,
             likeness: None,
             signs: Signs::default(),
-            tally: Tally::with_minhash(judge::sketch(&assignment.task.data.key, &assignment.past))
-                .with_key(&assignment.task.data.key),
-            shape: ColumnTransform::new(&assignment.task.columns).map_err(|error| format!("task.toml: {error}"))?,
-            values: RowValues::new(&assignment.task.columns, assignment.task.schedule.timezone),
+            tally: Tally::with_minhash(judge::sketch(&job.task.data.key, &job.past)).with_key(&job.task.data.key),
+            shape: ColumnTransform::new(&job.task.columns).map_err(|error| format!("task.toml: {error}"))?,
+            values: RowValues::new(&job.task.columns, job.task.schedule.timezone),
             kept_pages: 0,
             saved_pages: 0,
             hashes: foldhash::quality::RandomState::default(),

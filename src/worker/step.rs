@@ -20,13 +20,13 @@ const MAX_PACKED: usize = MAX_FRAME / 2;
 const COMPRESSION_LEVEL: i32 = 3;
 
 /// Runs until the parent closes the socket, which ends this process.
-pub fn run(runtime: &Runtime, assignment: &Job, parent: ParentHost, words: StepCommands) -> Verdict {
-    let watch = match StepProgress::new(assignment.template.as_deref(), &assignment.task.columns) {
+pub fn run(runtime: &Runtime, job: &Job, parent: ParentHost, words: StepCommands) -> Verdict {
+    let watch = match StepProgress::new(job.template.as_deref(), &job.task.columns) {
         Ok(watch) => Rc::new(RefCell::new(watch)),
         Err(sentence) => return Verdict::failed(Failure::Config, sentence),
     };
     let mut observer = StepObserver(Rc::clone(&watch));
-    let order = walk_input(assignment, Instant::now() + assignment.task.limits.timeout.0);
+    let order = walk_input(job, Instant::now() + job.task.limits.timeout.0);
     match Stepper::with_host(Box::new(parent), &order, &mut observer) {
         Ok(stepper) => runtime.block_on(walk(SteppedWalk::new(stepper, watch), words)),
         Err(trouble) => return Verdict::failed(trouble.cause, trouble.sentence),

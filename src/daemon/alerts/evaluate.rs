@@ -41,15 +41,16 @@ impl Service {
     }
 
     fn evaluation(&self, which: AlertTaskFilter) -> impl Future<Output = ()> + use<> {
-        let (keeper, courier, config) = (self.runner.store.clone(), self.notifier.clone(), Arc::clone(&self.config));
+        let (store_handle, notifier, config) =
+            (self.runner.store.clone(), self.notifier.clone(), Arc::clone(&self.config));
         let since = self.started_at;
         async move {
-            match keeper
+            match store_handle
                 .call(move |store| evaluate_tasks(store, (&config.alert, &config.tasks), &which, since, Utc::now()))
                 .await
             {
                 Ok(0) => {}
-                Ok(_) => courier.wake(),
+                Ok(_) => notifier.wake(),
                 // Repeated after the next run, and every half minute for overdue tasks.
                 Err(error) => tracing::error!("alert evaluation failed: {error}"),
             }

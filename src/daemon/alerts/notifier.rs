@@ -45,12 +45,16 @@ pub struct NotifierTask {
 }
 
 impl Notifier {
-    pub fn start(config: Arc<Config>, keeper: StoreHandle, figures: Arc<DaemonMetrics>) -> (Notifier, NotifierTask) {
-        let courier = Notifier { wake_up: Arc::new(Notify::new()) };
+    pub fn start(
+        config: Arc<Config>,
+        store_handle: StoreHandle,
+        figures: Arc<DaemonMetrics>,
+    ) -> (Notifier, NotifierTask) {
+        let notifier = Notifier { wake_up: Arc::new(Notify::new()) };
         let (stop, stopped) = watch::channel(false);
-        let bag = NotifierContext { config, store: keeper, metrics: figures };
-        let going = tokio::spawn(delivery_loop(bag, courier.clone(), stopped));
-        (courier, NotifierTask { stop, handle: going })
+        let bag = NotifierContext { config, store: store_handle, metrics: figures };
+        let going = tokio::spawn(delivery_loop(bag, notifier.clone(), stopped));
+        (notifier, NotifierTask { stop, handle: going })
     }
 
     /// Wakes the loop after an alert was queued.
@@ -77,7 +81,7 @@ struct NotifierContext {
     metrics: Arc<DaemonMetrics>,
 }
 
-async fn delivery_loop(bag: NotifierContext, courier: Notifier, mut stopped: watch::Receiver<bool>) {
+async fn delivery_loop(bag: NotifierContext, notifier: Notifier, mut stopped: watch::Receiver<bool>) {
     let mut going: JoinSet<OutboxEntry> = JoinSet::new();
     let mut under_way: BTreeSet<(String, String)> = BTreeSet::new();
     let mut waiting: VecDeque<OutboxEntry> = VecDeque::new();
@@ -108,7 +112,7 @@ async fn delivery_loop(bag: NotifierContext, courier: Notifier, mut stopped: wat
                     under_way.remove(&(letter.id, letter.target));
                 }
             }
-            () = courier.wake_up.notified() => {}
+            () = notifier.wake_up.notified() => {}
             () = tokio::time::sleep(pause) => {}
             _ = stopped.changed() => {}
         }

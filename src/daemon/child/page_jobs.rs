@@ -76,12 +76,12 @@ impl Runner {
     /// Runs a page job. Returns the answer with its raw bytes; `None` when the child failed, timed out or was stopped.
     pub(in crate::daemon) async fn run_page_job(
         &self,
-        assignment: Job,
+        job: Job,
         raw: Vec<u8>,
         stopped: impl Future<Output = ()>,
     ) -> Option<(Message, Vec<u8>)> {
-        let run = assignment.run;
-        let started = self.start_page_job(assignment, raw).await;
+        let run = job.run;
+        let started = self.start_page_job(job, raw).await;
         let started = started.inspect_err(|error| {
             tracing::warn!(%run, "starting a page job failed: {}", shortage::in_words(error));
         });
@@ -96,11 +96,11 @@ impl Runner {
         heard
     }
 
-    async fn start_page_job(&self, assignment: Job, raw: Vec<u8>) -> io::Result<PageJobChild> {
+    async fn start_page_job(&self, job: Job, raw: Vec<u8>) -> io::Result<PageJobChild> {
         let (child, mut outlet) = self.spawner.spawn().await?;
         let (process, stdout) = ChildProcess::supervise(child)?;
         // Held open to the end: the child exits when its stdin is closed.
-        let giving = threads::start("page-give", move || outlet.write(&assignment, &raw).map(|()| outlet))?;
+        let giving = threads::start("page-give", move || outlet.write(&job, &raw).map(|()| outlet))?;
         let hearing = threads::start("page-hear", move || read_answer(stdout))?;
         Ok((process, giving, hearing))
     }

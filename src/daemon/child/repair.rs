@@ -80,18 +80,18 @@ impl Runner {
         run: RunId,
         mut stop: watch::Receiver<bool>,
     ) -> Option<RepairResult> {
-        let (assignment, raw) = match self.repair_job(folder, run).await {
+        let (job, raw) = match self.repair_job(folder, run).await {
             Ok(order) => order?,
             Err(error) => {
                 tracing::warn!(%run, task = %folder.name, "{}: the repair could not be started: {error}", folder.name);
                 return None;
             }
         };
-        let asked = self.run_page_job(assignment, raw, wait_for_stop(&mut stop));
-        let (Message::Repaired(mended), body) = asked.await? else { return None };
-        let (task, proposals) = (&folder.name, mended.proposals.len());
-        tracing::info!(%run, %task, proposals, doubt = mended.doubt, "{task}: repair finished, proposals: {proposals}");
-        Some(RepairResult { repaired: mended, body })
+        let asked = self.run_page_job(job, raw, wait_for_stop(&mut stop));
+        let (Message::Repaired(repair), body) = asked.await? else { return None };
+        let (task, proposals) = (&folder.name, repair.proposals.len());
+        tracing::info!(%run, %task, proposals, doubt = repair.doubt, "{task}: repair finished, proposals: {proposals}");
+        Some(RepairResult { repaired: repair, body })
     }
 
     /// The job, and the bytes of page and samples. `None` when there are no published rows or no stored page.
@@ -115,8 +115,8 @@ impl Runner {
             samples.push(RepairSample { index, bytes: body.len(), expected });
             raw.extend_from_slice(&body);
         }
-        let mend = RepairJob { page, page_bytes, good: good.table, samples, samples_left_out };
-        Ok(Some((page_job(folder, run, PageJob::Repair(Box::new(mend))), raw)))
+        let repair_job = RepairJob { page, page_bytes, good: good.table, samples, samples_left_out };
+        Ok(Some((page_job(folder, run, PageJob::Repair(Box::new(repair_job))), raw)))
     }
 
     /// Runs the task with the repaired template. The folder is changed only if the rows are published.

@@ -156,60 +156,60 @@ mod tests {
         Due { slot: ScheduleSlot(at(seconds)), start_at: at(seconds) }
     }
 
-    fn started(agenda: &mut RunQueue, max_running: usize) -> Vec<String> {
-        std::iter::from_fn(|| agenda.start_next(max_running)).map(|it| it.name.to_string()).collect()
+    fn started(queue: &mut RunQueue, max_running: usize) -> Vec<String> {
+        std::iter::from_fn(|| queue.start_next(max_running)).map(|it| it.name.to_string()).collect()
     }
 
     #[test]
     fn due_runs_start_in_turn_and_never_above_the_cap() {
-        let mut agenda = RunQueue::default();
+        let mut queue = RunQueue::default();
         for (task, seconds) in [("a", 0), ("b", 0), ("c", 10)] {
-            agenda.plan(name(task), due(seconds));
+            queue.plan(name(task), due(seconds));
         }
-        for (task, slot) in agenda.take_due(at(5)) {
-            assert!(agenda.queue_slot(task, slot, Trigger::Schedule, Overlap::Skip));
+        for (task, slot) in queue.take_due(at(5)) {
+            assert!(queue.queue_slot(task, slot, Trigger::Schedule, Overlap::Skip));
         }
-        assert_eq!(started(&mut agenda, 1), ["a"]);
-        agenda.finish(&name("a"));
-        assert_eq!(started(&mut agenda, 1), ["b"]);
-        assert_eq!(agenda.take_due(at(9)), []);
-        assert_eq!(agenda.take_due(at(10)).len(), 1);
+        assert_eq!(started(&mut queue, 1), ["a"]);
+        queue.finish(&name("a"));
+        assert_eq!(started(&mut queue, 1), ["b"]);
+        assert_eq!(queue.take_due(at(9)), []);
+        assert_eq!(queue.take_due(at(10)).len(), 1);
     }
 
     #[test]
     fn a_task_never_overlaps_itself() {
-        let mut agenda = RunQueue::default();
-        agenda.queue_first(name("a"), Trigger::Person);
-        assert_eq!(started(&mut agenda, 9), ["a"]);
-        assert!(!agenda.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip));
-        assert!(agenda.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Queue));
+        let mut queue = RunQueue::default();
+        queue.queue_first(name("a"), Trigger::Person);
+        assert_eq!(started(&mut queue, 9), ["a"]);
+        assert!(!queue.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip));
+        assert!(queue.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Queue));
         assert!(
-            !agenda.queue_slot(name("a"), ScheduleSlot(at(60)), Trigger::Schedule, Overlap::Queue),
+            !queue.queue_slot(name("a"), ScheduleSlot(at(60)), Trigger::Schedule, Overlap::Queue),
             "one in line is enough"
         );
-        agenda.queue_first(name("b"), Trigger::Person);
-        assert_eq!(started(&mut agenda, 9), ["b"], "a task that runs lets others pass");
-        agenda.finish(&name("a"));
-        assert_eq!(started(&mut agenda, 9), ["a"]);
+        queue.queue_first(name("b"), Trigger::Person);
+        assert_eq!(started(&mut queue, 9), ["b"], "a task that runs lets others pass");
+        queue.finish(&name("a"));
+        assert_eq!(started(&mut queue, 9), ["a"]);
     }
 
     #[test]
     fn a_forgotten_task_starts_no_more() {
-        let mut agenda = RunQueue::default();
-        agenda.plan(name("a"), due(0));
-        agenda.queue_first(name("a"), Trigger::Person);
-        agenda.forget(&name("a"));
-        assert_eq!(agenda.take_due(at(99)), []);
-        assert_eq!(started(&mut agenda, 9), Vec::<String>::new());
+        let mut queue = RunQueue::default();
+        queue.plan(name("a"), due(0));
+        queue.queue_first(name("a"), Trigger::Person);
+        queue.forget(&name("a"));
+        assert_eq!(queue.take_due(at(99)), []);
+        assert_eq!(started(&mut queue, 9), Vec::<String>::new());
     }
 
     #[test]
     fn asking_for_a_run_that_waits_keeps_its_slot() {
-        let mut agenda = RunQueue::default();
-        agenda.queue_slot(name("b"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip);
-        agenda.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip);
-        agenda.queue_first(name("a"), Trigger::Person);
-        let first = agenda.start_next(9).expect("there is room");
+        let mut queue = RunQueue::default();
+        queue.queue_slot(name("b"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip);
+        queue.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip);
+        queue.queue_first(name("a"), Trigger::Person);
+        let first = queue.start_next(9).expect("there is room");
         assert_eq!((first.name, first.slot), (name("a"), Some(ScheduleSlot(at(0)))));
     }
 }

@@ -153,10 +153,10 @@ pub async fn parts(body: String) -> Response {
     };
     let whole = part("token").as_deref() == Some("t1") && part("photo").is_some() && part("go").as_deref() == Some("1");
     match part("shelf").filter(|_| whole) {
-        Some(shelf) => {
+        Some(registry) => {
             let products: Vec<_> = super::catalogue::products(0)
                 .into_iter()
-                .filter(|it| it.category.eq_ignore_ascii_case(&shelf))
+                .filter(|it| it.category.eq_ignore_ascii_case(&registry))
                 .collect();
             Html(framed("In parts", &list(&products))).into_response()
         }

@@ -43,8 +43,9 @@ async fn a_name_is_resolved_once_and_no_other_name_is_known() {
 #[tokio::test]
 async fn a_redirect_is_the_answer_and_is_not_followed() {
     let server = Server::start_at(PRIVATE, |_, _| ServerAction::go("http://127.0.0.1:1/elsewhere")).await;
-    let parcel = WebhookRequest::post(server.url("127.0.0.1", "/hook"), serde_json::json!({ "text": "a test" }));
-    let receipt = send_webhook(parcel, true, PATIENCE).await.unwrap_or_else(|why| panic!("{why}"));
+    let webhook_request =
+        WebhookRequest::post(server.url("127.0.0.1", "/hook"), serde_json::json!({ "text": "a test" }));
+    let receipt = send_webhook(webhook_request, true, PATIENCE).await.unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(receipt.status, 302);
     let heard = server.heard();
     assert_eq!(heard.len(), 1, "{heard:?}");
@@ -57,8 +58,8 @@ async fn a_redirect_is_the_answer_and_is_not_followed() {
 async fn a_literal_address_passes_the_guard_too() {
     let server = Server::start_at(PRIVATE, |_, _| ServerAction::page("taken")).await;
     for host in ["127.0.0.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]"] {
-        let parcel = WebhookRequest::post(server.url(host, "/hook"), serde_json::Value::Null);
-        let why = send_webhook(parcel, false, PATIENCE).await.err().unwrap_or_default();
+        let webhook_request = WebhookRequest::post(server.url(host, "/hook"), serde_json::Value::Null);
+        let why = send_webhook(webhook_request, false, PATIENCE).await.err().unwrap_or_default();
         assert!(why.contains("not a public address"), "{host}: {why}");
     }
     assert_eq!(server.heard(), Vec::<String>::new());

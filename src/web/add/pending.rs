@@ -66,12 +66,12 @@ impl PendingTasks {
     /// Starts the trial run and returns the id of the pending task.
     pub async fn begin(&self, runner: &Runner, draft: TaskDraft) -> Result<String, WebError> {
         let (config, name) = (draft.config.clone(), draft.name.clone());
-        let keeper = blocking({
+        let store_handle = blocking({
             let (config, name) = (config.clone(), name.clone());
             move || open_store(&config, &name)
         });
-        let keeper = keeper.await.map_err(|_| WebError::Internal)??;
-        let runner = Runner { config: Arc::new(config.clone()), store: keeper, ..runner.clone() };
+        let store_handle = store_handle.await.map_err(|_| WebError::Internal)??;
+        let runner = Runner { config: Arc::new(config.clone()), store: store_handle, ..runner.clone() };
         let (stop, stopped) = watch::channel(false);
         let pending = Arc::new(PendingTask {
             name,
