@@ -59,7 +59,8 @@ as ann 'pieme add http://127.0.0.1:8643/products --allow-private --name shop --y
 echo '# changed by an administrator' >>/etc/pieme/config.toml
 before=$(rows_of shop)
 # Where both sides have changed the configuration dpkg asks; the administrator keeps their own.
-apt-get install -y -qq -o Dpkg::Options::=--force-confold ./pieme_*.deb </dev/null >/dev/null 2>&1 ||
+keep_ours=(-o 'Dpkg::Options::=--force-confold')
+apt-get install -y -qq "${keep_ours[@]}" ./pieme_*.deb </dev/null >/dev/null 2>&1 ||
   fail 'the upgrade fails'
 is_active || fail 'it does not run after the upgrade'
 [ "$(rows_of shop)" = "$before" ] && [ "$before" -gt 0 ] || fail 'rows are lost by the upgrade'
