@@ -212,7 +212,7 @@ fn explain(site: &Site, config: &Config, folder: &Path) {
     let pieme = std::env::args().next().unwrap_or_else(|| "pieme".to_owned());
     output::say(format!(
         "
-In another terminal (each task runs every half minute, or at once with `run`):
+In another terminal (each task runs at least once a minute, or at once with `run`):
 Open the dashboard     {dashboard} in a browser; the password is {password}
 Print the rows         {pieme} --config {config} records practice-shop
 Redesign the site      open {url}switch in a browser, or: curl -X POST {url}switch/redesign
