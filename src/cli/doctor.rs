@@ -16,7 +16,7 @@ use crate::daemon::lock::StateLock;
 use crate::model::counted;
 use crate::model::task::Engine;
 use crate::robot;
-use crate::sandbox;
+use crate::sandbox::{self, SandboxError};
 use crate::store::Store;
 use crate::tasks::folder::is_shared;
 use crate::tasks::{TaskFolder, TaskRegistry};
@@ -123,7 +123,7 @@ fn bad(what: &'static str, sentence: impl Into<String>) -> DoctorFinding {
 /// Without Landlock or seccomp no run starts, so either missing is a failure.
 fn check_sandbox() -> [DoctorFinding; 2] {
     let found = sandbox::kernel_support();
-    let of = |what, done: Result<(), String>, sentence: &str| match done {
+    let of = |what, done: Result<(), SandboxError>, sentence: &str| match done {
         Ok(()) => good(what, sentence),
         Err(error) => {
             bad(what, format!("{error}; no run starts without it (needs Linux 5.13 or later, with Landlock)"))

@@ -5,6 +5,8 @@ use landlock::{
     Scope, path_beneath_rules,
 };
 
+use super::SandboxError;
+
 /// Folders where Linux distributions keep the certificates of the authorities.
 const AUTHORITIES: &[&str] = &[
     "/etc/ssl",
@@ -19,7 +21,7 @@ const AUTHORITIES: &[&str] = &[
 
 /// The file rights of Landlock ABI 1 are required. What newer kernels add (connections, signals, abstract sockets) is
 /// used where it exists; the seccomp filter covers it in any case.
-pub fn restrict() -> Result<(), String> {
+pub fn restrict() -> Result<(), SandboxError> {
     let newest = ABI::V6;
     let closed = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -33,9 +35,9 @@ pub fn restrict() -> Result<(), String> {
         .and_then(|rules| rules.restrict_self());
     match closed {
         Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
-            Err("Landlock: the kernel does not enforce it".to_owned())
+            Err(SandboxError::Files("the kernel does not enforce it".to_owned()))
         }
         Ok(_) => Ok(()),
-        Err(error) => Err(format!("Landlock: {error}")),
+        Err(error) => Err(SandboxError::Files(error.to_string())),
     }
 }

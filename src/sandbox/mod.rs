@@ -3,6 +3,7 @@
 mod files;
 mod syscalls;
 
+use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
@@ -20,6 +21,23 @@ const BROWSER_MEMORY: u64 = 512 << 20;
 /// A run writes no files except a browser's profile; this limit is for what libraries may try.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
+/// Why a process could not enter its sandbox.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SandboxError {
+    #[error("the daemon that started it has ended")]
+    Orphan,
+    #[error("no_new_privs: {0}")]
+    NewPrivileges(Errno),
+    #[error("{0:?}: {1}")]
+    Limit(Resource, Errno),
+    #[error("Landlock: {0}")]
+    Files(String),
+    #[error("seccomp: {0}")]
+    Syscalls(String),
+    #[error("the check panicked")]
+    Panic,
+}
+
 /// Called before the job is read: forbids ptrace and core dumps, and ends this process with its parent.
 pub fn harden_process() {
     // Errors here are ignored; `apply` checks what must hold.
@@ -28,11 +46,11 @@ pub fn harden_process() {
 }
 
 /// Sets the task's resource limits and enters the sandbox. If any part fails, the run does not start.
-pub fn apply(task: &Task, parent_pid: u32) -> Result<(), String> {
+pub fn apply(task: &Task, parent_pid: u32) -> Result<(), SandboxError> {
     if getppid().as_raw() as u32 != parent_pid {
-        return Err("the daemon that started it has ended".to_owned());
+        return Err(SandboxError::Orphan);
     }
-    prctl::set_no_new_privs().map_err(|error| format!("no_new_privs: {error}"))?;
+    prctl::set_no_new_privs().map_err(SandboxError::NewPrivileges)?;
     let limits = &task.limits;
     let cpu_seconds = limits.timeout.0.as_secs().max(1);
     // Chromium is started by this process, so each of its processes inherits these limits.
@@ -48,7 +66,7 @@ pub fn apply(task: &Task, parent_pid: u32) -> Result<(), String> {
         (Resource::RLIMIT_NOFILE, open_files, open_files),
         (Resource::RLIMIT_FSIZE, MAX_FILE_BYTES, MAX_FILE_BYTES),
     ] {
-        setrlimit(resource, most, at_the_very_most).map_err(|error| format!("{resource:?}: {error}"))?;
+        setrlimit(resource, most, at_the_very_most).map_err(|error| SandboxError::Limit(resource, error))?;
     }
     match task.fetch.engine {
         Engine::Http => restrict(),
@@ -58,40 +76,37 @@ pub fn apply(task: &Task, parent_pid: u32) -> Result<(), String> {
 }
 
 /// Gives up files, new sockets, programs and other processes. What is open already stays usable.
-pub fn restrict() -> Result<(), String> {
+pub fn restrict() -> Result<(), SandboxError> {
     files::restrict()?;
     syscalls::restrict()
 }
 
-const PANICKED: &str = "the check panicked";
-
 /// Which parts of the sandbox the kernel supports.
 #[derive(Clone, Debug)]
 pub struct KernelSupport {
-    pub files: Result<(), String>,
-    pub syscalls: Result<(), String>,
+    pub files: Result<(), SandboxError>,
+    pub syscalls: Result<(), SandboxError>,
 }
 
 /// Tries the sandbox in a thread of its own, so that it restricts nothing else.
 pub fn kernel_support() -> KernelSupport {
     let trying = std::thread::spawn(|| {
         if let Err(error) = prctl::set_no_new_privs() {
-            let said = Err(format!("no_new_privs: {error}"));
-            return KernelSupport { files: said.clone(), syscalls: said };
+            let failed = Err(SandboxError::NewPrivileges(error));
+            return KernelSupport { files: failed.clone(), syscalls: failed };
         }
         let files = files::restrict().and_then(|()| match std::fs::File::open("/proc/self/status") {
-            Ok(_) => Err("Landlock: accepted by the kernel, but files can still be opened".to_owned()),
+            Ok(_) => Err(SandboxError::Files("accepted by the kernel, but files can still be opened".to_owned())),
             Err(_) => Ok(()),
         });
         let calls = syscalls::restrict().and_then(|()| match std::net::UdpSocket::bind(("127.0.0.1", 0)) {
-            Ok(_) => Err("seccomp: accepted by the kernel, but sockets can still be created".to_owned()),
+            Ok(_) => Err(SandboxError::Syscalls("accepted by the kernel, but sockets can still be created".to_owned())),
             Err(_) => Ok(()),
         });
         KernelSupport { files, syscalls: calls }
     });
-    trying
-        .join()
-        .unwrap_or_else(|_| KernelSupport { files: Err(PANICKED.to_owned()), syscalls: Err(PANICKED.to_owned()) })
+    let panicked = || KernelSupport { files: Err(SandboxError::Panic), syscalls: Err(SandboxError::Panic) };
+    trying.join().unwrap_or_else(|_| panicked())
 }
 
 #[cfg(test)]

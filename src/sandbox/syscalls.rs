@@ -9,6 +9,8 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
+use super::SandboxError;
+
 /// None of these opens a socket, starts a program or a process, or affects another process.
 const ALLOWED: &[i64] = &[
     // open files: read, write, close
@@ -98,12 +100,12 @@ const ALLOWED_HERE: &[i64] = &[
 const ALLOWED_HERE: &[i64] = &[];
 
 /// Restricts this thread and every thread that it starts, irrevocably.
-pub fn restrict() -> Result<(), String> {
-    let said = |error: &dyn std::fmt::Display| format!("seccomp: {error}");
+pub fn restrict() -> Result<(), SandboxError> {
+    let failed = |error: &dyn std::fmt::Display| SandboxError::Syscalls(error.to_string());
     for filter in [no_clone3(), allowed()] {
-        let filter = filter.map_err(|error| said(&error))?;
-        let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| said(&error))?;
-        seccompiler::apply_filter(&program).map_err(|error| said(&error))?;
+        let filter = filter.map_err(|error| failed(&error))?;
+        let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| failed(&error))?;
+        seccompiler::apply_filter(&program).map_err(|error| failed(&error))?;
     }
     Ok(())
 }

@@ -183,8 +183,9 @@ fn editor(visitor: &SessionUser, line: &StatusLine, texts: &TaskTexts, problem: 
                 textarea.code id=(name) name=(name) rows=(height(text)) spellcheck="false" autocapitalize="off"
                     autocomplete="off" wrap="off" aria-describedby="problem" { "\n" (text) }
             }
-            div #problem role="status" aria-live="polite" { (problem_text(shown.as_ref())) }
+            // Above the mistake, which comes and goes while a person types: the button must not move under the pointer.
             div.actions { button.main { "Save" } }
+            div #problem role="status" aria-live="polite" { (problem_text(shown.as_ref())) }
         }
         p.faint { "Keys: docs/reference/task.md and docs/reference/robot.md. A saved change takes effect at once." }
     }

@@ -162,16 +162,30 @@ impl Browser {
         found.as_str().unwrap_or_else(|| panic!("no {css} on the page")).trim().to_owned()
     }
 
+    /// Clicks again where the element moved away under the pointer: a page that changes while it is used does that.
     pub fn click(&mut self, css: &str) {
-        let place = format!(
+        let aim = format!(
             "(() => {{ const it = document.querySelector({css:?}); it.scrollIntoView({{block: 'center'}});
+              window.isMissed = true; it.addEventListener('click', () => window.isMissed = false, {{capture: true}});
               const box = it.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2] }})()"
         );
-        let place = self.eval(&place);
-        for kind in ["mousePressed", "mouseReleased"] {
-            let click = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
-            self.call("Input.dispatchMouseEvent", click);
+        let mut place = self.eval(&aim);
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until {
+            for kind in ["mousePressed", "mouseReleased"] {
+                let click = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
+                self.call("Input.dispatchMouseEvent", click);
+            }
+            // A click may have led to another page, where nothing was missed.
+            let order = json!({ "expression": format!("window.isMissed ? {aim} : null"), "returnByValue": true });
+            let Ok(answer) = self.ask("Runtime.evaluate", order) else { return };
+            let now = &answer["result"]["value"];
+            if !now.is_array() || *now == place {
+                return;
+            }
+            place = now.clone();
         }
+        panic!("{css} never stood still long enough to be clicked\n{}", self.text());
     }
 
     pub fn fill(&mut self, css: &str, text: &str) {
