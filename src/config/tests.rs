@@ -87,7 +87,7 @@ fn what_cannot_work_is_answered_with_a_hint() {
             "[alert.exec]\npage = [\"page-me\"]\n",
             ":2:8: a command must start with the absolute path of its program
   2 | page = [\"page-me\"]
-|        ^^^^^^^^^^^
+    |        ^^^^^^^^^^^
   write a list: name = [\"/usr/bin/program\", \"argument\"]",
         ),
         (

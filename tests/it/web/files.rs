@@ -33,7 +33,7 @@ fn saving_says_that_it_saved_or_what_is_wrong_where_it_can_be_seen() {
         assert!(said.contains("task.toml, line 3") && said.contains("did you mean `enabled`?"), "{said}");
         assert_eq!(stage.read("tasks/flats/task.toml"), good);
 
-        let place = "document.querySelector('#editor button.main').getBoundingClientRect().y";
+        let place = "document.querySelector('#editor button.main').getBoundingClientRect().y + scrollY";
         browser.wait_for("the mistake", "document.querySelector('#problem').innerText.includes('enabeld')");
         let before = browser.eval(place);
         browser.fill("#task", &format!("title = \"Flats at {width}\"\n{good}"));
