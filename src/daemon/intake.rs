@@ -142,7 +142,7 @@ impl Service {
         let (name, template) = (folder.name.clone(), folder.template.clone());
         let before = self.templates.get(&name).cloned();
         let is_other = before.as_ref().is_some_and(|before| *before != template && template.is_some());
-        if is_other && self.queue.running_trigger(&name).is_some() {
+        if is_other && self.queue.is_running(&name) {
             // The run under way may have learned it; that is known when the run ends.
             self.unresolved_templates.insert(name, template);
             return false;

@@ -359,9 +359,7 @@ impl Service {
                 (None, None) => return put_off(format!("the folder of `{name}` has not been read yet; try again")),
             },
         };
-        // A label that was just written may have been read halfway. A request during such a run is queued, so that it
-        // uses the complete label.
-        if self.queue.running_trigger(&name).is_some_and(|trigger| trigger != Trigger::Learned) {
+        if self.queue.refuses_request(&name) {
             return put_off(format!("`{name}` is running already; `pieme log {name}` shows its progress"));
         }
         if !self.claim(&name).await? {

@@ -52,6 +52,18 @@ fn a_daemon_takes_it_over_at_once() {
     assert!(rows(&stage, &name) > 0);
 }
 
+/// As when the daemon sees the folder of `pieme add` before that asks for the first run.
+#[test]
+fn a_request_during_the_first_run_of_a_new_folder_is_not_refused() {
+    let mut stage = Stage::new();
+    stage.start_daemon();
+    stage.write_task("slow", "/bad/slow", "[limits]\ntimeout = \"2s\"");
+    stage.wait_for_state("slow", "running");
+    let said = stage.pieme(&["run", "slow"]);
+    assert_eq!(said.code, 124, "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("failed (timeout)"), "{}", said.stdout);
+}
+
 #[test]
 fn who_gives_up_leaves_nothing_behind() {
     let stage = Stage::new();

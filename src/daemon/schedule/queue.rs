@@ -18,7 +18,7 @@ pub struct RunQueue {
     queued: VecDeque<QueuedRun>,
     /// The names in `queued`, for fast lookup: thousands may be due at once.
     queued_names: BTreeSet<TaskName>,
-    running: BTreeMap<TaskName, Trigger>,
+    running: BTreeMap<TaskName, QueuedRun>,
 }
 
 /// A run that starts as soon as a slot is free.
@@ -112,7 +112,7 @@ impl RunQueue {
         let place = self.queued.iter().position(|it| !self.running.contains_key(&it.name))?;
         let waiting = self.queued.remove(place)?;
         self.queued_names.remove(&waiting.name);
-        self.running.insert(waiting.name.clone(), waiting.trigger);
+        self.running.insert(waiting.name.clone(), waiting.clone());
         Some(waiting)
     }
 
@@ -134,9 +134,14 @@ impl RunQueue {
         self.queued.len()
     }
 
-    /// Why the task is running, if it is.
-    pub fn running_trigger(&self, name: &TaskName) -> Option<Trigger> {
-        self.running.get(name).copied()
+    pub fn is_running(&self, name: &TaskName) -> bool {
+        self.running.contains_key(name)
+    }
+
+    /// Whether a person's request is refused because of a run under way. A run that the daemon began because a folder
+    /// is new or its label has changed may have read the folder halfway: a request waits for its end and runs again.
+    pub fn refuses_request(&self, name: &TaskName) -> bool {
+        self.running.get(name).is_some_and(|run| run.slot.is_some() || run.trigger == Trigger::Person)
     }
 }
 
@@ -158,6 +163,19 @@ mod tests {
 
     fn started(queue: &mut RunQueue, max_running: usize) -> Vec<String> {
         std::iter::from_fn(|| queue.start_next(max_running)).map(|it| it.name.to_string()).collect()
+    }
+
+    #[test]
+    fn a_request_waits_for_a_run_that_nobody_asked_for_and_is_refused_beside_any_other() {
+        let mut queue = RunQueue::default();
+        assert!(!queue.refuses_request(&name("a")));
+        queue.queue_last(name("a"));
+        queue.queue_first(name("b"), Trigger::Learned);
+        queue.queue_first(name("c"), Trigger::Person);
+        assert!(queue.queue_slot(name("d"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip));
+        assert_eq!(started(&mut queue, 4).len(), 4);
+        let refused = ["a", "b", "c", "d"].map(|it| queue.refuses_request(&name(it)));
+        assert_eq!(refused, [false, false, true, true]);
     }
 
     #[test]
