@@ -12,9 +12,8 @@ use std::time::Duration;
 
 use nix::sys::resource::{Resource, UsageWho, getrusage, setrlimit};
 use pages::Hostile;
-use pieme::extract::extract;
-use pieme::learn::find::PageView;
-use pieme::learn::{LearnOptions, Method, learn};
+use pieme::learn::apply::extract;
+use pieme::learn::{LearnOptions, Method, PageView, learn};
 use pieme::page::encode::{EncodedPage, TagEncoding};
 use pieme::page::{Tokens, Tree, charset};
 

@@ -13,7 +13,6 @@ pub mod due;
 pub mod page;
 pub mod learn;
 pub mod normalise;
-pub mod extract;
 pub mod judge;
 pub mod guard;
 pub mod robot;

@@ -15,7 +15,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
-use pieme::extract::records;
+use pieme::learn::apply::records;
 use pieme::learn::{LearnOptions, Template, learn};
 use pieme::page::{Tree, charset};
 

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pieme::extract::extract;
+use pieme::learn::apply::extract;
 use pieme::learn::template::Template;
 use pieme::page::Tree;
 

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pieme::page::encode::{EncodedPage, TagEncoding, MAX_SYMBOLS};
-use pieme::page::tree::{MAX_ATTRIBUTES, MAX_DEPTH};
+use pieme::page::parse_limit::{MAX_ATTRIBUTES, MAX_DEPTH};
 use pieme::page::{Tokens, Tree, charset};
 
 const ENCODINGS: [TagEncoding; 6] = [

@@ -93,7 +93,8 @@ async fn dispatch(
     let key = of(&means.settings.signed_with);
     let webhook_request = webhook::webhook_request(&target, notice, key.as_deref(), now);
     let webhook_request = webhook_request.ok_or_else(|| "the target is not a valid address".to_owned())?;
-    let receipt = robot::send_webhook(webhook_request, means.settings.allow_private, TIMEOUT).await?;
+    let receipt = robot::send_webhook(webhook_request, means.settings.allow_private, TIMEOUT).await;
+    let receipt = receipt.map_err(|error| error.to_string())?;
     if (200..300).contains(&receipt.status) {
         return Ok(());
     }

@@ -3,8 +3,8 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 
 use super::output;
-use crate::extract::visible;
 use crate::learn::Candidate;
+use crate::learn::apply::visible;
 use crate::model::{Row, Table, counted};
 
 /// Rows of a candidate that a person sees, and values of a row.

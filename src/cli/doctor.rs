@@ -324,7 +324,7 @@ fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding
                 ),
             ),
             Ok(program) => good("browser", program.display().to_string()),
-            Err(sentence) => bad("browser", sentence),
+            Err(error) => bad("browser", error.to_string()),
         });
     }
     found

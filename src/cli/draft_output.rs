@@ -8,8 +8,7 @@ use serde_json::json;
 use super::{CliError, VerbResult, exit, output};
 use crate::draft::Draft;
 use crate::model::TaskName;
-use crate::robot;
-use crate::tasks::{ROBOT_FILE, TASK_FILE};
+use crate::tasks::{self, ROBOT_FILE, TASK_FILE};
 
 #[derive(clap::Args)]
 pub struct DraftOutput {
@@ -22,7 +21,7 @@ pub struct DraftOutput {
 }
 
 pub fn print_or_write(draft: &Draft, output: &DraftOutput) -> VerbResult {
-    for problem in robot::check(&draft.task(), &draft.script()) {
+    for problem in tasks::check_script(&draft.task(), &draft.script()) {
         output::note(format!("pieme: step {}: {}", problem.step(), problem.message));
     }
     if let Some(dir) = &output.output {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page, truncation_note};
-use crate::extract::{self, Extraction};
-use crate::learn::similarity::THRESHOLD;
+use crate::learn::apply::{self, Extraction, THRESHOLD};
 use crate::learn::template::Template;
 use crate::model::counted;
 use crate::tasks::TEMPLATE_FILE;
@@ -43,12 +42,12 @@ fn extract(args: &Args) -> VerbResult {
     let found = match (&args.template, &args.library) {
         (Some(file), _) => {
             let template = read_template(file)?;
-            ExtractReport { extraction: extract::extract(&template, &page), template, name: None }
+            ExtractReport { extraction: apply::extract(&template, &page), template, name: None }
         }
         (None, Some(folder)) => {
             let mut library = read_library(folder)?;
             let templates: Vec<Template> = library.iter().map(|(_, template)| template.clone()).collect();
-            let best = extract::rank_templates(&page, &templates).into_iter().next();
+            let best = apply::rank_templates(&page, &templates).into_iter().next();
             let best = best
                 .ok_or_else(|| CliError::new(exit::USAGE, format!("there is no template in {}", folder.display())))?;
             let (name, template) = library.swap_remove(best.index);

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{VerbResult, exit, exit_code, output, page_url, read_page};
-use crate::robot::form::{self, Form, FormPurpose};
-use crate::robot::link;
+use crate::page::form::{self, Form, FormPurpose};
+use crate::page::links;
 
 /// List the forms of a saved page, what each is for, and its fields
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ pub fn run(args: Args) -> u8 {
 
 fn forms(args: &Args) -> VerbResult {
     let tree = read_page(&args.page)?;
-    let base = link::base(&tree, &args.url);
+    let base = links::base(&tree, &args.url);
     let forms: Vec<FormSummary> =
         form::find_all(&tree).iter().map(|form| FormSummary::of(form, &args.url, &base)).collect();
     if args.json {
@@ -69,7 +69,7 @@ impl FormSummary {
         let name = |field: Option<&form::FormField>| field.map(|it| it.name.clone());
         // A form without an action is sent to the page's own address, whatever its <base>.
         let action = form.action.as_deref().map(str::trim).filter(|action| !action.is_empty());
-        let target = action.map_or_else(|| Some(page.clone()), |action| link::resolve(base, action));
+        let target = action.map_or_else(|| Some(page.clone()), |action| links::resolve(base, action));
         FormSummary {
             purpose,
             username: if has_account { name(form.username()) } else { None },

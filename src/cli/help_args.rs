@@ -1,11 +1,9 @@
 //! Options that help the learner (pick, enclose, label, adjust, tell), shared by `pieme learn`, `label` and `add`.
 
-use crate::learn::adjust::RowAdjustment;
-use crate::learn::edits::{CandidateEdits, ColumnSelector, RequestedColumn, SpreadsheetStep};
-use crate::learn::enclose::Delimiter;
-use crate::learn::help::{Block, Help};
-use crate::learn::label::{Meaning, ValueLabel};
-use crate::learn::row_rule::RowRule;
+use crate::learn::teach::{
+    Block, CandidateEdits, ColumnSelector, Help, Meaning, RequestedColumn, SpreadsheetStep, ValueLabel,
+};
+use crate::learn::template::{Delimiter, RowAdjustment, RowRule};
 use crate::page::xpath;
 
 #[derive(clap::Args)]

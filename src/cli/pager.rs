@@ -6,8 +6,8 @@ use serde_json::json;
 use url::Url;
 
 use super::{VerbResult, exit, exit_code, output, page_url, read_page};
-use crate::robot::link;
-use crate::robot::pager::{self, NextPolicy};
+use crate::page::links;
+use crate::page::pager::{self, NextPolicy};
 
 /// Show how a saved page links to the next page of its list
 ///
@@ -50,7 +50,7 @@ fn pager(args: &Args) -> VerbResult {
         output::json(&json!({ "kind": paging.word(), "next": href }));
         return Ok(exit::DONE);
     }
-    let target = href.and_then(|href| link::resolve(&link::base(&tree, &args.url), href));
+    let target = href.and_then(|href| links::resolve(&links::base(&tree, &args.url), href));
     output::say(match (paging, target) {
         (pager::Paging::Next(_), Some(target)) => format!("next: {}", output::cell(target.as_str(), ADDRESS_WIDTH)),
         (pager::Paging::Pages, _) => "pages: there are numbered pages, but no link to the next one".to_owned(),

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::extract::read_template;
 use super::{CliError, VerbResult, exit, exit_code, output, read_bytes, truncation_note};
-use crate::extract;
 use crate::judge::{self, RunObservation, Tally, TemplateOrigin};
 use crate::learn;
+use crate::learn::apply;
 use crate::learn::template::Template;
 use crate::model::task::Expect;
 use crate::model::{Failure, PastRun, RunId, RunStatistics, Verdict, counted};
@@ -59,13 +59,13 @@ fn replay(args: &Args) -> VerbResult {
 fn judge_input(template: &Template, path: &Path, past: &[PastRun]) -> Result<Result<RunObservation, String>, CliError> {
     let body = read_bytes(path)?;
     let tree = Tree::parse(&charset::decode(&body, None).text);
-    let extraction = extract::records(template, &tree);
+    let extraction = apply::records(template, &tree);
     let limit = extraction.limit.map(|limit| format!("{}: {limit}", path.display()));
     if let Some(sentence) = truncation_note(path, &tree).or(limit) {
         return Ok(Err(sentence));
     }
     let mut tally = Tally::with_minhash(judge::sketch(&[], past));
-    tally.set_columns(extraction.table.columns.iter().cloned().zip(extract::visible_text_columns(template)));
+    tally.set_columns(extraction.table.columns.iter().cloned().zip(apply::visible_text_columns(template)));
     let rows: Vec<_> = extraction.table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
     rows.iter().for_each(|row| tally.add(&row.cells));
     let likeness = Some(extraction.likeness);

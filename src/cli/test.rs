@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::extract::{self, ColumnTransform};
+use crate::learn::apply::{self, ColumnTransform};
 use crate::learn::template::{Template, TemplateError};
 use crate::model::{Table, TaskName};
 use crate::page::{Tree, charset};
@@ -162,7 +162,7 @@ fn template_and_samples(folder: &TaskFolder) -> Result<(Option<Template>, Vec<Sa
 fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: bool) -> Result<SampleReport, CliError> {
     let charset = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto");
     let page = Tree::parse(&charset::decode(&sample.body, charset).text);
-    let extraction = extract::records(template, &page);
+    let extraction = apply::records(template, &page);
     let shape =
         ColumnTransform::new(&folder.task.columns).map_err(|error| CliError::new(exit::CONFIG, error.to_string()))?;
     let mut found = shape.apply(extraction.table);

@@ -8,9 +8,8 @@ use url::{Url, form_urlencoded};
 use super::secret::is_csrf_token_name;
 use crate::learn;
 use crate::learn::LearnOptions;
-use crate::page::{NodeId, Tree};
-use crate::robot::form::{self, Form, FormPurpose, SubmitButton};
-use crate::robot::link;
+use crate::page::form::{self, FilledForm, Form, FormPurpose, SubmitButton};
+use crate::page::{NodeId, Tree, links};
 
 /// A parsed page of the recording.
 pub struct RecordedPage {
@@ -44,9 +43,9 @@ impl RecordedPage {
                 form.fields.iter().any(|field| field.name == name)
                     || form.buttons.iter().any(|it| it.name.as_deref() == Some(name))
             };
-            let goes_there = form
-                .fill(&self.url, encoding_rs::UTF_8, &Default::default(), SubmitButton::First)
-                .is_ok_and(|filled| filled.url.path() == to.path() && filled.url.origin() == to.origin());
+            let goes_there = self
+                .untouched(form)
+                .is_some_and(|filled| filled.url.path() == to.path() && filled.url.origin() == to.origin());
             form.post && goes_there && sent.iter().all(|(name, _)| has(name))
         };
         let form = forms.iter().find(fits)?;
@@ -63,10 +62,14 @@ impl RecordedPage {
         Some(SubmittedForm { form: self.shortest_form_name(form)?, typed, button })
     }
 
+    /// The form as it is sent when nothing is typed in.
+    fn untouched(&self, form: &Form) -> Option<FilledForm> {
+        FilledForm::new(form, &self.url, encoding_rs::UTF_8, &Default::default(), SubmitButton::First).ok()
+    }
+
     /// The fields that the form would send unchanged.
     fn defaults(&self, form: &Form) -> Vec<(String, String)> {
-        let filled = form.fill(&self.url, encoding_rs::UTF_8, &Default::default(), SubmitButton::First);
-        let body = filled.ok().and_then(|filled| filled.body).unwrap_or_default();
+        let body = self.untouched(form).and_then(|filled| filled.body).unwrap_or_default();
         form_urlencoded::parse(&body).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
     }
 
@@ -104,11 +107,11 @@ impl RecordedPage {
     pub fn row_links(&self) -> BTreeSet<String> {
         let candidates = learn::learn(std::slice::from_ref(&self.tree), &LearnOptions::default());
         let Some(best) = candidates.into_iter().find(learn::is_plausible) else { return BTreeSet::new() };
-        let base = link::base(&self.tree, &self.url);
+        let base = links::base(&self.tree, &self.url);
         let cells = best.table.rows.iter().flat_map(|row| row.cells.iter().flatten());
         cells
             .filter(|cell| looks_like_link(cell))
-            .filter_map(|cell| link::resolve(&base, cell))
+            .filter_map(|cell| links::resolve(&base, cell))
             .map(|url| url.to_string())
             .collect()
     }

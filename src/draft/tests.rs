@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::robot;
+use crate::tasks;
 
 /// The steps of a draft, sound as a script; comments left out.
 fn steps(draft: &Draft) -> String {
     let text = draft.robot_toml();
     let script: Script = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(script, draft.script(), "{text}");
-    assert_eq!(robot::check(&draft.task(), &script), [], "{text}");
+    assert_eq!(tasks::check_script(&draft.task(), &script), [], "{text}");
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty() && *line != "[[step]]")
         .collect::<Vec<_>>()
@@ -223,7 +223,7 @@ proptest! {
         }
         let text = draft.robot_toml();
         let script: Script = toml::from_str(&text).expect("sound TOML");
-        prop_assert_eq!(robot::check(&draft.task(), &script), []);
+        prop_assert_eq!(tasks::check_script(&draft.task(), &script), []);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! resolves, checks and connects in one step. Only the client of alerts (`robot/webhook.rs`) connects by itself, to
 //! addresses that [`Guard::resolve`] has resolved and checked.
 
+pub mod proxy;
 mod public;
 #[cfg(test)]
 pub mod test_overrides;
@@ -18,14 +19,12 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
+use crate::model::address::MAX_URL_BYTES;
 use crate::model::shortage::{in_words, shortage};
 use crate::model::task::Engine;
 use crate::model::{ConnectError, Refusal, Script, ScriptStep, Task};
 
 pub use public::is_global;
-
-/// Longer than any real URL and short enough to print.
-pub const MAX_URL_BYTES: usize = 8 << 10;
 
 /// How many addresses of one host name are tried; further ones are ignored.
 const MAX_ADDRESSES: usize = 16;
@@ -58,7 +57,7 @@ impl Guard {
             hosts,
             allow_private: task.fetch.allow_private,
             allow_subresources: task.fetch.engine == Engine::Browser,
-            proxy: task.fetch.proxy.as_deref().and_then(host_of_proxy),
+            proxy: task.fetch.proxy.as_deref().and_then(proxy::host),
             #[cfg(test)]
             test_overrides: Default::default(),
         }
@@ -230,14 +229,6 @@ fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
     };
     let addresses = script.every_step().into_iter().filter_map(address).collect::<Vec<String>>();
     addresses.into_iter().filter_map(|text| Url::parse(&text).ok()?.host_str().map(str::to_owned))
-}
-
-/// The host of a proxy's address. Its user and password may be secrets (`${secret:NAME}`), its host may not.
-fn host_of_proxy(text: &str) -> Option<String> {
-    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-    let url = Url::parse(&format!("http://{place}")).ok()?;
-    url.host_str().map(str::to_owned)
 }
 
 /// A host as the url crate would spell it: lower case, punycode, addresses normalised.

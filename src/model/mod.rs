@@ -1,5 +1,6 @@
 //! Types shared by all modules. PURE: no I/O, and no dependency on another module.
 
+pub mod address;
 pub mod change;
 pub mod column;
 mod counts;

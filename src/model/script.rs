@@ -13,8 +13,11 @@
 //!
 //! `for_each` and `if` hold steps of their own: `[[step.for_each.steps]]`, `[[step.if.then]]`, `[[step.if.else]]`.
 
-mod web;
 mod flow;
+pub mod items;
+pub mod pattern;
+pub mod variables;
+mod web;
 
 use std::collections::BTreeMap;
 

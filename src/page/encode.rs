@@ -8,8 +8,9 @@ use std::ops::Range;
 
 use foldhash::{HashMap, HashMapExt};
 
+use super::text::collapse;
 use super::tokens::{Span, Token, TokenKind, Tokens};
-use super::tree::{Tree, collapse};
+use super::tree::Tree;
 
 /// What is encoded, coarsest first (IEPAD section 5.1, Shi section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,7 +23,9 @@ use std::rc::Rc;
 use html5ever::LocalName;
 use serde::de::IgnoredAny;
 
-use super::tree::{ContentArena, MAX_NODES, Node, NodeKind, ParseLimit, Tree};
+use super::nodes::{ContentArena, Node, NodeKind};
+use super::parse_limit::{MAX_NODES, ParseLimit};
+use super::tree::Tree;
 
 /// Maximum nesting of arrays and objects, as in serde_json; deeper ones are left out and reported as [`ParseLimit`].
 const MAX_NESTED: usize = 128;

@@ -1,14 +1,22 @@
-//! A page: bytes → charset → tree → tokens, with CSS and XPath selectors. PURE: no clock, no network, no files.
+//! A page: bytes → charset → tree → tokens, with CSS and XPath selectors; its forms, pager and links. PURE: no clock,
+//! no network, no files.
 
 mod build;
-mod character_references;
 pub mod charset;
 pub mod encode;
-mod html_tokenizer;
+pub mod form;
 mod json;
+pub mod links;
+pub mod meta_refresh;
+mod nodes;
+pub mod pager;
+mod parse;
+pub mod parse_limit;
+pub mod post_back;
 pub mod sanitise;
 pub mod select;
 pub mod signs;
+pub mod text;
 pub mod tokens;
 pub mod tree;
 pub mod xpath;

@@ -11,7 +11,8 @@ mod style;
 
 use names::{ALLOWED_ATTRIBUTES, Rendering, rendering_of};
 
-use super::tree::{Element, NodeContent, collapse};
+use super::text::collapse;
+use super::tree::{Element, NodeContent};
 use super::{NodeId, Tree};
 
 /// Maximum size of the result; the rest is cut. It travels in one message, and nobody scrolls further.

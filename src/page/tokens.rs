@@ -10,7 +10,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use foldhash::quality::FixedState;
 use html5ever::{LocalName, local_name};
 
-use super::tree::{CollapsedText, NodeContent, NodeId, Tree, collapse, is_blank};
+use super::text::{CollapsedText, collapse, collapsed, is_blank};
+use super::tree::{NodeContent, NodeId, Tree};
 
 /// A range of tokens: `start` is the first, `stop` one past the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,8 +52,9 @@ impl Token {
 /// Maximum weight of a text: one long article must not outweigh a list (docs/design/learning.md 2.1).
 const MAX_WEIGHT: usize = 60;
 
-/// Weight of any text in addition to its length: a cell with one digit counts as much as a word (see `learn/rank.rs`).
-pub const BASE_TEXT_WEIGHT: u32 = 3;
+/// Weight of any text in addition to its length: a cell with one digit counts as much as a word (see
+/// `learn/rank/score.rs`).
+const BASE_TEXT_WEIGHT: u32 = 3;
 
 pub struct Tokens<'t> {
     pub tree: &'t Tree,
@@ -221,19 +223,6 @@ impl<'t> Tokens<'t> {
         self.list.push(Token { kind, node, text });
         self.weights.push(before + weight);
     }
-}
-
-/// As [`collapse`], without a copy where only the ends change.
-pub(super) fn collapsed(text: &str) -> Cow<'_, str> {
-    let trimmed = text.trim_matches(is_blank);
-    let bytes = trimmed.as_bytes();
-    let is_plain = |i: usize| match bytes[i] {
-        b' ' => !matches!(bytes[i + 1], b' ' | b'\t'..=b'\r'),
-        b'\t'..=b'\r' => false,
-        byte => byte.is_ascii(),
-    };
-    // Neither the first nor the last character is a blank, so there is always a next one.
-    if (0..bytes.len()).all(is_plain) { Cow::Borrowed(trimmed) } else { Cow::Owned(collapse(trimmed)) }
 }
 
 /// Length up to the maximum, white space collapsed; `None` where there is only white space.

@@ -7,8 +7,11 @@ use std::borrow::Cow;
 
 use html5ever::{LocalName, local_name};
 
-use super::tokens::collapsed;
-use super::{build, json};
+use super::nodes::{Attribute, ContentArena, Node, NodeKind};
+use super::parse_limit::{MIN_NODE_LIMIT, ParseLimit};
+use super::text::collapsed;
+
+pub use super::text::{CollapsedText, collapse, is_blank};
 
 /// The interned name of a tag or attribute: comparison is as cheap as for numbers.
 pub type Name = LocalName;
@@ -33,87 +36,6 @@ pub struct Tree {
     pub limit: Option<ParseLimit>,
 }
 
-/// A limit of the parser: html5ever is quadratic on hostile nesting (docs/design/safety.md 1.7). Rows of a page that
-/// reached one may be missing or wrong, so a run that meets such a page fails with cause `limit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ParseLimit {
-    /// More open elements than this; deeper ones were flattened.
-    TooDeep(u32),
-    /// More nodes than this; the rest of the page was left out.
-    TooManyNodes(usize),
-    /// More than [`MAX_ATTRIBUTES`] attributes on one tag; the rest of them were left out.
-    TooManyAttributes,
-}
-
-impl ParseLimit {
-    /// A sentence for a person: which limit was reached, how large the page is, and what to do.
-    pub fn sentence(self, page: &str, bytes: usize) -> String {
-        let size = match bytes as f64 {
-            few if few < 1e6 => format!("{:.0} kB", (few / 1e3).ceil()),
-            many => format!("{:.1} MB", many / 1e6),
-        };
-        let (reached, remedy) = match self {
-            ParseLimit::TooManyNodes(most) => (
-                format!("has more than {} elements and texts, the limit of one page", grouped(most)),
-                "ask the site for smaller pages: a filter or a page size in the address, `paginate` in robot.toml",
-            ),
-            ParseLimit::TooDeep(most) => (
-                format!("nests elements more than {most} levels deep, so its rows would be read wrongly"),
-                "use another page of the site that shows this list, or its JSON",
-            ),
-            ParseLimit::TooManyAttributes => (
-                format!("has a tag with more than {MAX_ATTRIBUTES} attributes, so its rows would be read wrongly"),
-                "use another page of the site that shows this list, or its JSON",
-            ),
-        };
-        format!("{page} ({size}) {reached}; {remedy}")
-    }
-}
-
-/// A number with thousands separators: 5,000,000.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let parts = digits.as_bytes().rchunks(3).rev().map(|part| String::from_utf8_lossy(part).into_owned());
-    parts.collect::<Vec<_>>().join(",")
-}
-
-/// The same depth as in Blink and WebKit.
-pub const MAX_DEPTH: u32 = 512;
-/// Maximum number of nodes of a page. The largest page of the corpus (2.3 MB) has some 60,000; a table of 20,000 rows
-/// with 15 columns has 640,000.
-pub const MAX_NODES: usize = 5_000_000;
-/// Number of nodes that is always allowed, however small the page. Beyond it a page may have at most half as many nodes
-/// as bytes, because misnested tags make the parser multiply them: 61 kB of misnested `<b><i>` came to 9 million.
-/// `<br>x` is a node in 2.5 bytes.
-pub const MIN_NODE_LIMIT: usize = 500_000;
-
-/// Maximum number of nodes for a page of this many bytes.
-pub fn max_nodes(bytes: usize) -> usize {
-    (bytes / 2).clamp(MIN_NODE_LIMIT, MAX_NODES)
-}
-
-/// The tag of the corpus with the most attributes has 20.
-pub const MAX_ATTRIBUTES: usize = 256;
-
-#[derive(Clone)]
-pub(super) struct Node {
-    pub parent: u32,
-    /// The previous sibling, or this node itself when there is none.
-    pub before: u32,
-    /// One past the last descendant.
-    pub end: u32,
-    pub kind: NodeKind,
-}
-
-#[derive(Clone)]
-pub(super) enum NodeKind {
-    Document,
-    /// Name, and the range of its attributes.
-    Element(LocalName, ContentRange),
-    /// Range of the text.
-    Text(ContentRange),
-}
-
 /// Kind and content of a node.
 #[derive(Clone, Copy)]
 pub enum NodeContent<'t> {
@@ -136,19 +58,6 @@ impl<'t> Element<'t> {
 }
 
 impl Tree {
-    /// Parses HTML, or JSON where the whole text is JSON. Plain text becomes a listing: without a single tag its lines
-    /// are the only structure.
-    pub fn parse(html: &str) -> Tree {
-        if let Some(tree) = json::parse(html) {
-            return tree;
-        }
-        if html.contains('<') || html.trim().is_empty() {
-            build::parse(html)
-        } else {
-            build::parse(&format!("<pre>\n{html}</pre>"))
-        }
-    }
-
     pub fn root(&self) -> NodeId {
         NodeId(0)
     }
@@ -251,7 +160,7 @@ impl Tree {
         })
     }
 
-    pub fn sibling_before(&self, node: NodeId) -> Option<NodeId> {
+    pub(super) fn sibling_before(&self, node: NodeId) -> Option<NodeId> {
         let before = self.nodes[node.index()].before;
         (before != node.0).then_some(NodeId(before))
     }
@@ -273,7 +182,7 @@ impl Tree {
     }
 
     /// As [`Tree::text`], without a copy where a single text node has all of it.
-    pub fn collapsed_text(&self, node: NodeId) -> Cow<'_, str> {
+    pub(super) fn collapsed_text(&self, node: NodeId) -> Cow<'_, str> {
         let mut texts = self.visible_texts(node).filter(|text| !text.chars().all(is_blank));
         match (texts.next(), texts.next()) {
             (None, _) => Cow::Borrowed(""),
@@ -351,156 +260,6 @@ impl Tree {
             }
         }
     }
-}
-
-/// A range of [`ContentArena`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ContentRange {
-    pub from: u32,
-    pub to: u32,
-}
-
-impl ContentRange {
-    pub const NONE: ContentRange = ContentRange { from: 0, to: 0 };
-}
-
-#[derive(Clone)]
-pub(super) struct Attribute {
-    pub name: LocalName,
-    value: ContentRange,
-}
-
-/// All texts, values and attributes of a page in common buffers: none needs an allocation of its own.
-#[derive(Clone, Default)]
-pub(super) struct ContentArena {
-    text: String,
-    attributes: Vec<Attribute>,
-}
-
-/// Four out of five pages of the corpus have an attribute in 40 to 130 bytes, half of them in 63 or less.
-const BYTES_PER_ATTRIBUTE: usize = 64;
-
-impl ContentArena {
-    pub fn with_capacity(page_bytes: usize) -> ContentArena {
-        let attributes = Vec::with_capacity(page_bytes / BYTES_PER_ATTRIBUTE);
-        ContentArena { text: String::with_capacity(page_bytes), attributes }
-    }
-
-    fn text(&self, places: ContentRange) -> &str {
-        &self.text[places.from as usize..places.to as usize]
-    }
-
-    pub fn list(&self, places: ContentRange) -> &[Attribute] {
-        &self.attributes[places.from as usize..places.to as usize]
-    }
-
-    pub fn add_text(&mut self, text: &str) -> ContentRange {
-        let from = self.text.len() as u32;
-        self.text.push_str(text);
-        ContentRange { from, to: self.text.len() as u32 }
-    }
-
-    pub fn add_attributes<'a>(&mut self, attributes: impl Iterator<Item = (LocalName, &'a str)>) -> ContentRange {
-        self.extended(ContentRange::NONE, attributes)
-    }
-
-    /// Appends these attributes to those in the range.
-    pub fn extended<'a>(
-        &mut self,
-        there: ContentRange,
-        attributes: impl Iterator<Item = (LocalName, &'a str)>,
-    ) -> ContentRange {
-        let from = self.attributes.len() as u32;
-        for place in there.from..there.to {
-            let Attribute { name, value } = &self.attributes[place as usize];
-            let copy = Attribute { name: name.clone(), value: *value };
-            self.attributes.push(copy);
-        }
-        for (name, value) in attributes {
-            let value = self.add_text(value);
-            self.attributes.push(Attribute { name, value });
-        }
-        ContentRange { from, to: self.attributes.len() as u32 }
-    }
-
-    fn copied(&mut self, kind: &NodeKind, from: &ContentArena) -> NodeKind {
-        match kind {
-            NodeKind::Document => NodeKind::Document,
-            NodeKind::Text(text) => NodeKind::Text(self.add_text(from.text(*text))),
-            NodeKind::Element(name, places) => {
-                let attributes = from.list(*places).iter().map(|it| (it.name.clone(), from.text(it.value)));
-                NodeKind::Element(name.clone(), self.add_attributes(attributes))
-            }
-        }
-    }
-}
-
-/// Collapses runs of white space to one blank and trims the ends. Non-breaking and zero-width blanks count as white
-/// space.
-pub fn collapse(text: &str) -> String {
-    let mut out = CollapsedText::after(String::with_capacity(text.len()));
-    out.push(text);
-    out.text
-}
-
-/// Builds a collapsed text piece by piece: a word may begin in one piece and end in the next.
-#[derive(Default)]
-pub struct CollapsedText {
-    pub text: String,
-    /// Where the current text begins in `text`.
-    from: usize,
-    needs_blank: bool,
-}
-
-impl CollapsedText {
-    /// Begins a new text directly after another, without a blank between them.
-    pub fn after(text: String) -> CollapsedText {
-        let from = text.len();
-        CollapsedText { text, from, needs_blank: false }
-    }
-
-    /// Adds a piece that is collapsed already; `before` and `behind` say whether it had blanks there.
-    pub fn push_collapsed(&mut self, piece: &str, before: bool, behind: bool) {
-        self.needs_blank |= before;
-        if !piece.is_empty() {
-            self.push_word(piece);
-        }
-        self.needs_blank |= behind;
-    }
-
-    pub fn push(&mut self, piece: &str) {
-        let mut word: Option<usize> = None;
-        for (at, c) in piece.char_indices() {
-            if !is_blank(c) {
-                word = word.or(Some(at));
-            } else {
-                if let Some(start) = word.take() {
-                    self.push_word(&piece[start..at]);
-                }
-                self.needs_blank = true;
-            }
-        }
-        if let Some(start) = word {
-            self.push_word(&piece[start..]);
-        }
-    }
-
-    /// Makes the next piece begin a new word.
-    pub fn separate(&mut self) {
-        self.needs_blank = true;
-    }
-
-    fn push_word(&mut self, word: &str) {
-        if self.needs_blank && self.text.len() > self.from {
-            self.text.push(' ');
-        }
-        self.needs_blank = false;
-        self.text.push_str(word);
-    }
-}
-
-pub fn is_blank(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{feff}')
 }
 
 #[cfg(test)]

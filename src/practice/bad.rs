@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::Query;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
 use super::html::escape;
-use super::large;
-use super::routes::Shop;
+use super::large::{self, html_stream};
+use super::shop::Shop;
 
 /// Addresses and descriptions for the front page, in its order.
 pub const ROUTES: [(&str, &str); 22] = [
@@ -199,9 +199,4 @@ impl BitWriter {
     fn push_code(&mut self, code: u32, count: u32) {
         self.push(code.reverse_bits() >> (32 - count), count);
     }
-}
-
-pub(super) fn html_stream(chunks: impl Stream<Item = Bytes> + Send + 'static) -> Response {
-    let body = Body::from_stream(chunks.map(Ok::<Bytes, std::convert::Infallible>));
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response()
 }

@@ -2,7 +2,7 @@
 
 use axum::response::{Html, IntoResponse, Redirect, Response};
 
-use super::pages::{self, ShopView};
+use super::shop_view::{self, ShopView};
 
 /// What a request for the list gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum FailureMode {
 impl FailureMode {
     /// The response instead of `list`; none if the list is shown.
     pub fn replacement_page(self, view: &ShopView, list: &str) -> Option<Response> {
-        let framed = |title: &str, content: &str| Html(pages::framed(view, title, content)).into_response();
+        let framed = |title: &str, content: &str| Html(shop_view::framed(view, title, content)).into_response();
         match self {
             FailureMode::Healthy => None,
             FailureMode::ErrorPage => {

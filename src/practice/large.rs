@@ -1,13 +1,11 @@
 //! Large pages: long, wide and deep tables of any size, streamed.
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::Query;
 use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{Stream, StreamExt, stream};
 use serde::Deserialize;
-
-use super::bad::html_stream;
 
 /// Limits of the parameters, so that a request ends.
 const MAX_CELLS: usize = 20_000_000;
@@ -102,7 +100,7 @@ fn table_chunks(
     head: String,
     tail: &'static str,
     write: impl Fn(usize) -> String + Send + 'static,
-) -> impl futures_util::Stream<Item = Bytes> + Send + 'static {
+) -> impl Stream<Item = Bytes> + Send + 'static {
     let rows = (0..size.rows).step_by(ROWS_PER_CHUNK).map(move |from| {
         let to = (from + ROWS_PER_CHUNK).min(size.rows);
         Bytes::from((from + 1..=to).map(&write).collect::<String>())
@@ -144,4 +142,10 @@ fn short_table() -> String {
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
     format!("<table>{}</table>", (1..=SHORT_TABLE.rows).map(row).collect::<String>())
+}
+
+/// A page that is sent in chunks.
+pub(super) fn html_stream(chunks: impl Stream<Item = Bytes> + Send + 'static) -> Response {
+    let body = Body::from_stream(chunks.map(Ok::<Bytes, std::convert::Infallible>));
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], body).into_response()
 }

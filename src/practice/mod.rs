@@ -13,6 +13,8 @@ mod pages;
 mod redesign;
 mod routes;
 mod scripted;
+mod shop;
+mod shop_view;
 mod visitors;
 pub mod ways;
 
@@ -24,7 +26,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use url::Url;
 
-use routes::Shop;
+use shop::Shop;
 
 pub use failure_modes::FailureMode;
 

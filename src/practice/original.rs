@@ -2,7 +2,7 @@
 
 use super::catalogue::{Product, ShopOrder, money};
 use super::html::escape;
-use super::pages::ListPage;
+use super::shop_view::ListPage;
 
 pub fn products(shown: &[Product], stretch: &ListPage) -> String {
     let cards: String = shown.iter().map(card).collect();

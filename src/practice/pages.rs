@@ -1,49 +1,9 @@
 //! The content of the shop's pages, in the current design.
 
-use url::form_urlencoded;
-
 use super::catalogue::{self, ORDERS_PER_PAGE, PRODUCTS_PER_PAGE, Product};
-use super::html::{PageFrame, escape, page};
+use super::html::escape;
+use super::shop_view::{ListPage, ShopView, framed};
 use super::{PASSWORD, USER, bad, original, redesign, ways};
-
-/// The shop as this visitor sees it: design, login state, prices.
-pub struct ShopView {
-    pub redesign: bool,
-    pub logged_in: bool,
-    pub products: Vec<Product>,
-}
-
-/// One page of a list, and the address of its other pages.
-pub struct ListPage {
-    pub page: usize,
-    pub pages: usize,
-    path: &'static str,
-    /// Further query parameters: the category, or the words searched for.
-    query: Vec<(&'static str, String)>,
-}
-
-impl ListPage {
-    fn new(count: usize, per_page: usize, page: usize, path: &'static str) -> ListPage {
-        ListPage { page: page.max(1), pages: count.div_ceil(per_page), path, query: Vec::new() }
-    }
-
-    pub fn href(&self, page: usize) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        for (key, value) in &self.query {
-            query.append_pair(key, value);
-        }
-        if page > 1 {
-            query.append_pair("page", &page.to_string());
-        }
-        let query = query.finish();
-        if query.is_empty() { self.path.to_owned() } else { format!("{}?{query}", self.path) }
-    }
-
-    /// The items of this page.
-    fn items_of_page<T>(&self, items: Vec<T>, per_page: usize) -> Vec<T> {
-        items.into_iter().skip((self.page - 1).saturating_mul(per_page)).take(per_page).collect()
-    }
-}
 
 pub fn home(view: &ShopView) -> String {
     let told = |routes: &[(&str, &str)]| -> String {
@@ -165,9 +125,4 @@ pub fn image(view: &ShopView, id: u32) -> Option<String> {
          fill=\"#fff\">{}</text></svg>",
         escape(&letters)
     ))
-}
-
-pub fn framed(view: &ShopView, title: &str, content: &str) -> String {
-    let popular = &view.products[..view.products.len().min(4)];
-    page(&PageFrame { title, logged_in: view.logged_in, popular }, content)
 }

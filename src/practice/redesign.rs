@@ -3,7 +3,7 @@
 use super::catalogue::{Product, ShopOrder, money};
 use super::html::escape;
 use super::original::{rating, stock};
-use super::pages::ListPage;
+use super::shop_view::ListPage;
 
 pub fn products(shown: &[Product], stretch: &ListPage) -> String {
     let tiles: String = shown.iter().map(tile).collect();

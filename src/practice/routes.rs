@@ -1,8 +1,7 @@
-//! The routes of the practice site, and its state.
+//! The routes of the practice site.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Form, Path, Query, Request, State};
@@ -12,53 +11,9 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 
-use super::failure_modes::FailureMode;
-use super::pages::{self, ShopView};
-use super::visitors::{Club, ShopVisitor, Visitors};
-use super::{PASSWORD, USER, bad, catalogue, scripted, ways};
-
-/// The mutable state of the shop.
-#[derive(Default)]
-pub struct Shop {
-    redesign: AtomicBool,
-    failure_mode: Mutex<FailureMode>,
-    price_calls: AtomicU32,
-    requests: AtomicU64,
-    not_modified: AtomicU64,
-    visitors: Visitors,
-    pub club: Club,
-}
-
-impl Shop {
-    pub fn set_redesign(&self, on: bool) {
-        self.redesign.store(on, Ordering::SeqCst);
-    }
-
-    pub fn set_failure_mode(&self, mood: FailureMode) {
-        *self.failure_mode.lock().expect("nobody panics with it") = mood;
-    }
-
-    fn failure_mode(&self) -> FailureMode {
-        *self.failure_mode.lock().expect("nobody panics with it")
-    }
-
-    pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::SeqCst)
-    }
-
-    /// How many requests were answered with 304.
-    pub fn not_modified_count(&self) -> u64 {
-        self.not_modified.load(Ordering::SeqCst)
-    }
-
-    pub fn view(&self, headers: &HeaderMap) -> ShopView {
-        ShopView {
-            redesign: self.redesign.load(Ordering::SeqCst),
-            logged_in: self.visitors.find(headers).is_some_and(|visitor| visitor.logged_in),
-            products: catalogue::products(self.price_calls.load(Ordering::SeqCst)),
-        }
-    }
-}
+use super::shop::Shop;
+use super::visitors::ShopVisitor;
+use super::{PASSWORD, USER, bad, pages, scripted, ways};
 
 type ShopState = State<Arc<Shop>>;
 
@@ -93,7 +48,7 @@ async fn staff() -> Html<&'static str> {
 }
 
 async fn count_request(State(shop): ShopState, request: Request, next: Next) -> Response {
-    shop.requests.fetch_add(1, Ordering::SeqCst);
+    shop.count_request();
     next.run(request).await
 }
 
@@ -122,7 +77,7 @@ fn respond_conditionally(shop: &Shop, headers: &HeaderMap, page: String) -> Resp
     let tag = format!("\"{:016x}\"", hasher.finish());
     let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|it| it.as_bytes() == tag.as_bytes());
     let answer = if is_known {
-        shop.not_modified.fetch_add(1, Ordering::SeqCst);
+        shop.count_not_modified();
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         Html(page).into_response()
@@ -197,16 +152,16 @@ async fn orders(State(shop): ShopState, headers: HeaderMap, Query(query): Query<
 }
 
 async fn switches(State(shop): ShopState, headers: HeaderMap) -> Html<String> {
-    Html(pages::switches(&shop.view(&headers), shop.price_calls.load(Ordering::SeqCst)))
+    Html(pages::switches(&shop.view(&headers), shop.price_calls()))
 }
 
 async fn switch_redesign(State(shop): ShopState) -> Redirect {
-    shop.redesign.fetch_xor(true, Ordering::SeqCst);
+    shop.toggle_redesign();
     Redirect::to("/switch")
 }
 
 async fn switch_prices(State(shop): ShopState) -> Redirect {
-    shop.price_calls.fetch_add(1, Ordering::SeqCst);
+    shop.change_prices();
     Redirect::to("/switch")
 }
 

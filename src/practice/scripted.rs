@@ -10,8 +10,8 @@ use serde_json::json;
 use std::sync::Arc;
 
 use super::catalogue::{PRODUCTS_PER_PAGE, money};
-use super::pages::{ShopView, framed};
-use super::routes::Shop;
+use super::shop::Shop;
+use super::shop_view::{ShopView, framed};
 
 /// Shared by both lists: `more()` fetches the next twelve products and appends them.
 const MORE: &str = include_str!("more.js");

@@ -1,32 +1,32 @@
 //! Classifies failed connections by walking the chain of error sources.
 
 use std::error::Error as StdError;
+use std::time::Duration;
 
 use hyper_util::client::legacy;
 use url::Url;
 
 use super::error::{ConnectionLoss, SessionError};
-use super::session::{Session, display_url};
 use crate::model::ConnectError;
+use crate::model::address::display_url;
 
-impl Session {
-    pub(super) fn connection_error(&self, url: &Url, error: &(dyn StdError + 'static)) -> SessionError {
-        let url = display_url(url);
-        let reason = root_cause(error);
-        match connect_failure(error) {
-            Some(ConnectError::Refused(refusal)) => SessionError::Refused { url, refusal },
-            Some(ConnectError::Name(reason)) => SessionError::UnknownHost { url, reason },
-            Some(ConnectError::TooLong) => SessionError::NoConnection { url, waited: self.timeouts.connect },
-            Some(ConnectError::Declined(reason)) => {
-                SessionError::Connection { url, reason, loss: ConnectionLoss::BeforeSend }
-            }
-            Some(ConnectError::Shortage(reason)) => SessionError::ResourceShortage { url, reason },
-            Some(ConnectError::Connection(reason)) => {
-                SessionError::Connection { url, reason, loss: ConnectionLoss::InvalidResponse }
-            }
-            None if causes(error).any(|it| it.is::<rustls::Error>()) => SessionError::Tls { url, reason },
-            None => SessionError::Connection { url, reason, loss: connection_loss(error) },
+/// The error of a request whose connection failed; `waited` is the timeout of connecting.
+pub(super) fn connection_error(url: &Url, error: &(dyn StdError + 'static), waited: Duration) -> SessionError {
+    let url = display_url(url);
+    let reason = root_cause(error);
+    match connect_failure(error) {
+        Some(ConnectError::Refused(refusal)) => SessionError::Refused { url, refusal },
+        Some(ConnectError::Name(reason)) => SessionError::UnknownHost { url, reason },
+        Some(ConnectError::TooLong) => SessionError::NoConnection { url, waited },
+        Some(ConnectError::Declined(reason)) => {
+            SessionError::Connection { url, reason, loss: ConnectionLoss::BeforeSend }
         }
+        Some(ConnectError::Shortage(reason)) => SessionError::ResourceShortage { url, reason },
+        Some(ConnectError::Connection(reason)) => {
+            SessionError::Connection { url, reason, loss: ConnectionLoss::InvalidResponse }
+        }
+        None if causes(error).any(|it| it.is::<rustls::Error>()) => SessionError::Tls { url, reason },
+        None => SessionError::Connection { url, reason, loss: connection_loss(error) },
     }
 }
 

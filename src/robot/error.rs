@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::redirect::RedirectError;
-use crate::model::Refusal;
-use crate::model::{ByteSize, Failure, Page, TimeSpan};
+use crate::guard::proxy::ProxyError;
+use crate::model::{ByteSize, Failure, Page, Refusal, TimeSpan};
 
 /// Why a walk ended early.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ pub enum SessionError {
     #[error("the header `{0}` cannot be sent: its name or value has characters that HTTP does not allow")]
     Header(String),
     #[error("`fetch.proxy` in task.toml cannot be used: {0}")]
-    Proxy(String),
+    Proxy(#[from] ProxyError),
     #[error(
         "Chromium was not found; install it (Debian: apt install chromium), or set `browser` in config.toml to its path"
     )]

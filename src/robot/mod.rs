@@ -1,8 +1,8 @@
 //! The robot: executes a task's script and fetches its pages. The only module with an HTTP client.
 //!
 //! ```text
-//! walk → walker (one step after the other) → session (every request of a run: cookies, redirects, limits) → guard
-//!                    form, pager, link: pure, what a page offers          redirect, cookies: pure, what may go where
+//! walk → steps (one after the other) → session (every request: cookies, redirects, manners) → transport → guard
+//!        walker: the state of a walk   redirect, cookies, page_problem: pure
 //! ```
 //!
 //! A walk is one execution of a script. No error, trace line or page that leaves the robot contains a secret:
@@ -11,30 +11,27 @@
 // A walk ends in at most one `WalkError`, so its size does not matter and callers get it without a box.
 #![allow(clippy::result_large_err)]
 
-mod address;
 mod browser;
-pub mod check;
 mod client;
 mod connection_error;
 mod connector;
 mod cookies;
 mod error;
-pub mod form;
-mod items;
-pub mod link;
+mod loaded_page;
+mod login_state;
 mod manners;
-pub mod pager;
-mod post_back;
+mod page_problem;
 mod proxy;
 mod redact;
 mod redirect;
+mod request;
 mod request_trace;
 mod run_host;
 mod session;
 mod stepper;
 mod steps;
 mod tokens;
-pub mod variables;
+mod transport;
 mod walker;
 mod webhook;
 
@@ -51,19 +48,18 @@ use crate::model::{Page, Script, ScriptStep, Task, TraceLine};
 use crate::page::Tree;
 
 pub use browser::{BrowserPaths, find_chromium};
-pub use check::{ScriptProblem, check};
 pub use client::system_tls_config;
 pub use connection_error::root_cause;
 pub use connector::{ConnectFuture, Connector};
-pub use error::WalkError;
-pub use proxy::check_proxy;
+pub use error::{SessionError, WalkError};
 pub use redact::Redactor;
 pub use run_host::{HostFuture, RunHost, StandaloneHost};
 pub use stepper::Stepper;
-pub use webhook::{WebhookRequest, WebhookResponse, send_webhook};
+pub use webhook::{WebhookError, WebhookRequest, WebhookResponse, send_webhook};
 
 use cookies::CookieJar;
-use session::{PageRequest, Session};
+use request::PageRequest;
+use session::Session;
 use walker::Walker;
 
 pub struct WalkInput<'a> {
@@ -90,13 +86,18 @@ pub trait Observer {
     }
     /// The links in `column` of the records found since the last call; without `column`, in the column that holds
     /// links.
-    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String>;
+    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, LinksError>;
     /// The page behind the link of one of these records.
     fn detail(&mut self, record: usize, page: &Page, tree: &Tree);
     /// Keeps the raw page under a name (step `save`).
     fn save(&mut self, page: &Page, name: &str);
     fn trace(&mut self, line: TraceLine);
 }
+
+/// Why no links can be followed, as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LinksError(pub String);
 
 /// The link to a record's detail page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +124,7 @@ pub async fn walk(order: WalkInput<'_>, observer: &mut dyn Observer) -> WalkOutc
 
 /// As [`walk`], under a host that coordinates several runs.
 pub async fn walk_with_host(home: Box<dyn RunHost>, order: WalkInput<'_>, observer: &mut dyn Observer) -> WalkOutcome {
-    let session = match session(&order, home) {
+    let session = match open_session(&order, home) {
         Ok(session) => session,
         Err(trouble) => {
             let cookies = order.cookies.map(str::to_owned);
@@ -132,15 +133,14 @@ pub async fn walk_with_host(home: Box<dyn RunHost>, order: WalkInput<'_>, observ
     };
     let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
     let mut walker = Walker::new(&order, session, observer, today);
-    let result =
-        if order.script.steps.is_empty() { walker.run_default().await } else { walker.run(&order.script.steps).await };
+    let result = steps::run_script(&mut walker, &order.script.steps).await;
     if let Some(browser) = walker.browser.take() {
         browser.end().await;
     }
     WalkOutcome { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
 }
 
-fn session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session, WalkError> {
+fn open_session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session, WalkError> {
     let guard = Guard::new(order.task, order.script);
     let jar = CookieJar::from_json(order.cookies);
     Session::new(order.task, order.secrets, guard, jar, home, order.deadline).map_err(|error| WalkError {
@@ -150,17 +150,11 @@ fn session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session, Wal
     })
 }
 
-/// Checks that a `for_each` can read this file.
-pub fn check_items(file: &str, text: &str) -> Result<(), String> {
-    items::read("item", file, text).map(drop)
-}
-
 /// Fetches one page under the same rules as a walk, for `pieme add` and `pieme label`.
 pub async fn fetch(task: &Task, url: &Url) -> Result<Page, WalkError> {
     let deadline = Instant::now() + task.limits.timeout.0;
     let named = Script { steps: vec![ScriptStep::Get(RequestStep::url(url.as_str()))] };
-    let brief =
-        |error: error::SessionError| WalkError { cause: error.cause(), sentence: error.to_string(), page: None };
+    let brief = |error: SessionError| WalkError { cause: error.cause(), sentence: error.to_string(), page: None };
     let mut session = Session::new(
         task,
         &BTreeMap::new(),
@@ -176,7 +170,7 @@ pub async fn fetch(task: &Task, url: &Url) -> Result<Page, WalkError> {
         Engine::Browser => browser::fetch(task, &mut session, request).await,
     };
     let page = page.map_err(brief)?;
-    match walker::page_problem(&page) {
+    match page_problem::page_problem(&page) {
         None => Ok(page),
         Some((cause, sentence)) => Err(WalkError { cause, sentence, page: Some(page) }),
     }

@@ -9,11 +9,12 @@ use chrono::Utc;
 use hyper::Uri;
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use reqwest::header::HeaderValue;
-use url::{Host, Url};
+use url::Url;
 
 use super::error::SessionError;
-use super::variables::{self, TemplatePart, VariableScope};
-use crate::guard::{Guard, is_global};
+use crate::guard::Guard;
+use crate::guard::proxy::{ProxyError, ip_literal, parse_url};
+use crate::model::script::variables::{self, TemplatePart, VariableScope};
 
 /// The proxy's address and credentials.
 pub struct UpstreamProxy {
@@ -64,8 +65,6 @@ impl UpstreamProxy {
     }
 }
 
-const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
-
 /// The proxy of a session. Its address is never part of an error: it may contain a password.
 pub fn resolve_setting(
     text: &str,
@@ -75,24 +74,24 @@ pub fn resolve_setting(
     let values = VariableScope { variables: &BTreeMap::new(), secrets, today: Utc::now().date_naive() };
     let mut text = text.to_owned();
     // A secret may contain characters that have a meaning in a URL.
-    for part in variables::parse(&text.clone()).map_err(|error| SessionError::Proxy(error.to_string()))? {
+    for part in variables::parse(&text.clone()).map_err(ProxyError::from)? {
         if let TemplatePart::Secret(name) = part {
             let spelled = format!("${{secret:{name}}}");
-            let value = variables::expand(&spelled, &values).map_err(|error| SessionError::Proxy(error.to_string()))?;
+            let value = variables::expand(&spelled, &values).map_err(ProxyError::from)?;
             text = text.replace(
                 &spelled,
                 &url::form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20"),
             );
         }
     }
-    let url = parse_url(&text).map_err(SessionError::Proxy)?;
+    let url = parse_url(&text)?;
     if let Some(address) = ip_literal(&url) {
         let host = address.to_string();
         guard
             .check_address(&host, address)
             .map_err(|refusal| SessionError::Refused { url: "the proxy".to_owned(), refusal })?;
     }
-    from_url(&url).ok_or_else(|| SessionError::Proxy("it is not a URL".to_owned()))
+    from_url(&url).ok_or(SessionError::Proxy(ProxyError::NotAUri))
 }
 
 fn from_url(url: &Url) -> Option<UpstreamProxy> {
@@ -103,50 +102,4 @@ fn from_url(url: &Url) -> Option<UpstreamProxy> {
     let auth = (!url.username().is_empty())
         .then(|| ProxyAuth { user: plain(url.username()), password: plain(url.password().unwrap_or_default()) });
     Some(UpstreamProxy { uri, auth, socks })
-}
-
-/// Checks the setting when the task folder is read.
-pub fn check_proxy(text: &str, allow_private: bool) -> Result<(), String> {
-    let mut plain = String::new();
-    for part in variables::parse(text).map_err(|error| error.to_string())? {
-        match part {
-            TemplatePart::Text(text) => plain.push_str(text),
-            TemplatePart::Secret(_) => plain.push('x'),
-            TemplatePart::Variable(_) | TemplatePart::Today(_) => {
-                return Err("a proxy's address can contain secrets (`${secret:NAME}`), but no variables".to_owned());
-            }
-        }
-    }
-    let url = parse_url(&plain)?;
-    match ip_literal(&url).filter(|address| !allow_private && !is_global(*address)) {
-        Some(address) => Err(format!(
-            "the proxy is at {address}, which is not a public address; set `fetch.allow_private = true` to allow it"
-        )),
-        None => Ok(()),
-    }
-}
-
-fn parse_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("it is not a URL: {error}"))?;
-    if !SCHEMES.contains(&url.scheme()) {
-        return Err(format!("a proxy's URL begins with http, https or socks5, not {}", url.scheme()));
-    }
-    if url.host().is_none() {
-        return Err("the address has no host".to_owned());
-    }
-    Ok(url)
-}
-
-/// The host if it is an IP address. The url crate recognises unusual spellings only in http and https URLs, so they are
-/// parsed again.
-fn ip_literal(url: &Url) -> Option<std::net::IpAddr> {
-    match url.host()? {
-        Host::Ipv4(address) => Some(address.into()),
-        Host::Ipv6(address) => Some(address.into()),
-        Host::Domain(name) => match Host::parse(name).ok()? {
-            Host::Ipv4(address) => Some(address.into()),
-            Host::Ipv6(address) => Some(address.into()),
-            Host::Domain(_) => None,
-        },
-    }
 }

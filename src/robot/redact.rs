@@ -46,18 +46,18 @@ impl Redactor {
     }
 
     /// Whether the text contains a secret, in any encoding.
-    pub fn text_has_secret(&self, text: &str) -> bool {
+    pub(super) fn text_has_secret(&self, text: &str) -> bool {
         self.0.iter().any(|secret| text.contains(secret.as_str()))
     }
 
     /// As [`Redactor::text_has_secret`], for a page's bytes; shorter secrets than [`MIN_PAGE_SECRET_LEN`] are ignored.
-    pub fn bytes_have_secret(&self, bytes: &[u8]) -> bool {
+    pub(super) fn bytes_have_secret(&self, bytes: &[u8]) -> bool {
         let mut long = self.0.iter().filter(|secret| secret.len() >= MIN_PAGE_SECRET_LEN);
         long.any(|secret| memchr::memmem::find(bytes, secret.as_bytes()).is_some())
     }
 
     /// Redacts a page before it is stored or shown: many sites send back what was typed into their forms.
-    pub fn redact_page(&self, page: &mut Page) {
+    pub(super) fn redact_page(&self, page: &mut Page) {
         if self.0.is_empty() {
             return;
         }
@@ -101,6 +101,18 @@ pub(super) fn replace_bytes(body: &mut Vec<u8>, secret: &[u8]) {
         out.extend_from_slice(&body[from..]);
         *body = out;
     }
+}
+
+/// Longer errors and trace lines are truncated: a site could fill a log with one title.
+const MAX_LINE_CHARS: usize = 2_000;
+
+/// The text on one line, without control characters and bidirectional overrides: it may come from a site.
+pub fn one_line(text: String) -> String {
+    let is_obeyed = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.len() <= MAX_LINE_CHARS && !text.chars().any(is_obeyed) {
+        return text;
+    }
+    text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).take(MAX_LINE_CHARS).collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use url::Url;
 
-use super::session::PageRequest;
-use crate::guard::MAX_URL_BYTES;
+use super::request::PageRequest;
+use crate::model::address::MAX_URL_BYTES;
 
 pub const MAX_HOPS: u32 = 10;
 
@@ -74,7 +74,7 @@ pub fn same_site(from: &Url, to: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::robot::session::RequestBody;
+    use crate::robot::request::RequestBody;
 
     fn request(url: &str, post: bool) -> PageRequest {
         PageRequest {

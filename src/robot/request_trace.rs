@@ -1,7 +1,9 @@
 //! Describes requests and responses for the trace. Pure. The caller redacts secrets, so nothing is truncated here: half
 //! a secret would not be recognised.
 
-use super::session::PageRequest;
+use super::request::PageRequest;
+use crate::model::Page;
+use crate::model::address::display_url;
 
 /// Of longer values only the length is shown.
 const MAX_VALUE: usize = 200;
@@ -20,8 +22,16 @@ pub fn describe_body(request: &PageRequest) -> String {
     if said.is_empty() { "; sent an empty form".to_owned() } else { format!("; sent {said}") }
 }
 
+/// The line for a request that brought a page.
+pub fn describe_exchange(request: &PageRequest, page: &Page) -> String {
+    let (method, from, sent) = (request.method(), display_url(&request.url), describe_body(request));
+    let (status, elapsed_ms) = (page.meta.status, page.meta.elapsed_ms);
+    let (kind, size) = (describe_content_type(&page.meta.headers), page.body.len().div_ceil(1024));
+    format!("{method} {from} → {status}, {size} kB{kind}, {elapsed_ms} ms{sent}")
+}
+
 /// `, text/html`, or nothing where the site does not say.
-pub fn describe_content_type(headers: &[(String, String)]) -> String {
+fn describe_content_type(headers: &[(String, String)]) -> String {
     let found = headers.iter().find(|(name, _)| name == "content-type");
     let kind = found.and_then(|(_, value)| value.split(';').next()).map(str::trim).filter(|kind| !kind.is_empty());
     kind.map(|kind| format!(", {kind}")).unwrap_or_default()
@@ -71,7 +81,7 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::robot::session::RequestBody;
+    use crate::robot::request::RequestBody;
 
     #[test]
     fn what_was_sent_is_told_and_never_cut() {

@@ -1,140 +1,66 @@
-//! A session with a site: HTTP client, cookie jar, and the rules for every request of a run (guard, robots.txt, rate
-//! limit, retries, cache, limits).
+//! A session with a site: the cookies and credentials of a run, and the rules for every request of it (guard,
+//! robots.txt, rate limit, retries, cache, limits).
 
 use std::collections::{BTreeMap, HashMap};
-use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
-use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, Response};
+use chrono::Utc;
+use reqwest::header::{self, HeaderValue};
 use url::Url;
 
-use super::address::{origin, without_password};
 use super::client::{self, Client};
 use super::connector::Connector;
 use super::cookies::CookieJar;
 use super::error::SessionError;
-use super::form::BrowserInput;
-use super::manners::robots::{self, RobotsRules};
-use super::manners::{RequestTimeouts, http_cache};
+use super::manners::retry::{self, Retries};
+use super::manners::robots::{self, RobotsCache, RobotsRules};
+use super::manners::{RequestTimeouts, http_cache, rate_limit};
 use super::proxy;
 use super::redact::Redactor;
 use super::redirect::{self, MAX_HOPS};
+use super::request::{Credentials, LogLine, PageRequest, RequestOutcome, RequestPurpose};
 use super::request_trace;
 use super::run_host::RunHost;
+use super::transport::{self, Transport, USER_AGENT};
 use crate::guard::Guard;
-use crate::model::{CachedPage, Page, PageMeta, RobotsTxt, Task};
-
-pub use super::address::display_url;
-
-pub const USER_AGENT: &str = concat!("pieme/", env!("CARGO_PKG_VERSION"));
-const ACCEPT: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-const ACCEPT_LANGUAGE: &str = "en,*;q=0.5";
-/// How much of a page with an error status is kept for diagnostics. A larger one is truncated, and is no error.
-const MAX_ERROR_BYTES: u64 = 1 << 20;
+use crate::model::address::{display_url, origin};
+use crate::model::{CachedPage, Page, RobotsTxt, Task};
 
 pub struct Session {
-    client: Client,
+    pub(super) transport: Transport,
     pub(super) connector: Arc<dyn Connector>,
-    user_agent: HeaderValue,
     pub(super) guard: Arc<Guard>,
     pub jar: CookieJar,
-    pub(super) limits: SessionLimits,
-    pub(super) timeouts: RequestTimeouts,
-    pub(super) deadline: Instant,
+    limits: SessionLimits,
     /// Rate limiter and page cache.
     pub run_host: Box<dyn RunHost>,
     /// The last URL that guard and robots.txt allowed, so that it is not checked twice.
     allowed_url: Option<Url>,
-    /// The robots.txt of each origin.
-    pub(super) robots: HashMap<String, RobotsRules>,
-    /// User and password of HTTP basic authentication, by the origin they are for.
-    pub(super) basic_auth: HashMap<String, (String, String)>,
+    /// `None`: robots.txt is ignored (`fetch.robots_txt = false`).
+    robots: Option<RobotsCache>,
+    /// By the origin they are for.
+    pub(super) basic_auth: HashMap<String, Credentials>,
     /// Set during a login: nothing is retried.
     pub no_retries: bool,
     /// The task's secrets: a page that contains one is not cached.
-    pub(super) redactor: Redactor,
+    redactor: Redactor,
     pub requests: u32,
     /// One line for each request, until the walker moves them to the trace.
     pub log: Vec<LogLine>,
 }
 
-/// A line of the trace with its time.
-#[derive(Clone, Debug)]
-pub struct LogLine {
-    pub at: DateTime<Utc>,
-    pub text: String,
-}
-
-impl LogLine {
-    pub fn now(text: impl Into<String>) -> LogLine {
-        LogLine { at: Utc::now(), text: text.into() }
-    }
-}
-
-pub(super) struct SessionLimits {
+struct SessionLimits {
     max_requests: u32,
-    pub max_page_bytes: u64,
-    pub delay: Duration,
-    pub retries: u32,
-    /// Our product token for robots.txt; `None`: robots.txt is ignored (`fetch.robots_txt = false`).
-    pub robot: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequestPurpose {
-    Page,
-    /// A robots.txt: sent without cookies, credentials and headers of the script, and its cookies are not stored.
-    Robots,
-}
-
-pub(super) enum RequestOutcome {
-    Page(Page),
-    Redirect {
-        status: u16,
-        location: String,
-    },
-    /// The server answered 304, but the cached page is gone.
-    CacheMiss,
+    delay: Duration,
+    retries: u32,
 }
 
 /// Cookies and credentials of a session.
 #[derive(Clone)]
 pub struct SessionSnapshot {
     jar: CookieJar,
-    basic: HashMap<String, (String, String)>,
-}
-
-/// One request, before cookies and the session's own headers.
-#[derive(Clone, Debug)]
-pub struct PageRequest {
-    pub post: bool,
-    pub url: Url,
-    /// Headers from the script; they are never sent to another origin.
-    pub headers: Vec<(String, String)>,
-    pub body: Option<RequestBody>,
-    /// The page that the request comes from.
-    pub referrer: Option<Url>,
-    /// With the browser engine: the input into the page's form that makes this request.
-    pub browser_input: Option<BrowserInput>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestBody {
-    pub content_type: String,
-    pub bytes: Vec<u8>,
-}
-
-impl PageRequest {
-    pub fn get(url: Url) -> PageRequest {
-        PageRequest { post: false, url, headers: Vec::new(), body: None, referrer: None, browser_input: None }
-    }
-
-    pub fn method(&self) -> &'static str {
-        if self.post { "POST" } else { "GET" }
-    }
+    basic: HashMap<String, Credentials>,
 }
 
 impl Session {
@@ -154,31 +80,23 @@ impl Session {
         let guard = Arc::new(guard);
         let door = home.connector().unwrap_or_else(|| Arc::new(Arc::clone(&guard)));
         let client = Client::new(Arc::clone(&door), patience.connect, proxy, trust);
-        let user_agent = task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT);
-        let user_agent =
-            HeaderValue::from_str(user_agent).map_err(|_| SessionError::Header("user-agent".to_owned()))?;
+        let agent = task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT);
+        let user_agent = HeaderValue::from_str(agent).map_err(|_| SessionError::Header("user-agent".to_owned()))?;
         let limits = SessionLimits {
             max_requests: task.limits.max_requests,
-            max_page_bytes: task.limits.max_page_bytes.0,
             delay: task.fetch.delay.0,
             retries: task.fetch.retries,
-            robot: task
-                .fetch
-                .robots_txt
-                .then(|| robots::product_token(task.fetch.user_agent.as_deref().unwrap_or(USER_AGENT))),
         };
+        let max_page_bytes = task.limits.max_page_bytes.0;
         Ok(Session {
-            client,
+            transport: Transport { client, user_agent, timeouts: patience, deadline, max_page_bytes },
             connector: door,
-            user_agent,
             guard,
             jar,
             limits,
-            timeouts: patience,
-            deadline,
             run_host: home,
             allowed_url: None,
-            robots: HashMap::new(),
+            robots: task.fetch.robots_txt.then(|| RobotsCache::new(agent)),
             basic_auth: HashMap::new(),
             no_retries: false,
             redactor: Redactor::new(secrets),
@@ -198,7 +116,11 @@ impl Session {
     }
 
     pub fn set_deadline(&mut self, deadline: Instant) {
-        self.deadline = deadline;
+        self.transport.deadline = deadline;
+    }
+
+    pub fn deadline(&self) -> Instant {
+        self.transport.deadline
     }
 
     pub fn cookies(&self) -> Option<String> {
@@ -210,8 +132,9 @@ impl Session {
         self.basic_auth.insert(origin(url).into_owned(), (user, password));
     }
 
-    pub(super) fn credentials_for(&self, url: &Url) -> Option<&(String, String)> {
-        self.basic_auth.get(&*origin(url))
+    /// Credentials are sent for pages only.
+    fn credentials_for(&self, url: &Url, purpose: RequestPurpose) -> Option<&Credentials> {
+        self.basic_auth.get(&*origin(url)).filter(|_| purpose == RequestPurpose::Page)
     }
 
     pub(super) fn note(&mut self, text: impl Into<String>) {
@@ -221,7 +144,7 @@ impl Session {
     /// Waits, at most until the run's deadline.
     pub async fn pause(&mut self, time: Duration) -> Result<(), SessionError> {
         self.run_host.release_turn();
-        let waited = tokio::time::timeout_at(self.deadline.into(), tokio::time::sleep(time)).await;
+        let waited = tokio::time::timeout_at(self.deadline().into(), tokio::time::sleep(time)).await;
         waited.map_err(|_| SessionError::DeadlineWhileWaiting)
     }
 
@@ -288,70 +211,105 @@ impl Session {
             .map_err(|error| SessionError::Redirect { from: display_url(&request.url), error })
     }
 
+    /// Fails if the site's robots.txt disallows this URL.
+    async fn check_robots_txt(&mut self, url: &Url) -> Result<(), SessionError> {
+        let Some(robots) = &mut self.robots else { return Ok(()) };
+        let origin = origin(url);
+        if robots.contains(&origin) {
+            return robots.check(url);
+        }
+        let cached = self.run_host.cached_robots_txt(&origin).filter(|it| robots::is_fresh(it, Utc::now()));
+        let rules = match cached {
+            Some(cached) => RobotsRules::parse(robots.name(), &cached.text),
+            None => {
+                let name = robots.name().to_owned();
+                self.fetch_robots_txt(&name, url, &origin).await?
+            }
+        };
+        let Some(robots) = &mut self.robots else { return Ok(()) };
+        robots.insert(origin.into_owned(), rules);
+        robots.check(url)
+    }
+
+    /// A failing connection ends the run with its own cause: the page's request would have failed in the same way.
+    async fn fetch_robots_txt(&mut self, name: &str, url: &Url, origin: &str) -> Result<RobotsRules, SessionError> {
+        let mut request = PageRequest::get(url.join("/robots.txt").expect("a path that every http address can have"));
+        let mut text = String::new();
+        for _ in 0..=robots::MAX_REDIRECTS {
+            match self.send_with_retries(&request, RequestPurpose::Robots).await? {
+                RequestOutcome::Page(page) => {
+                    let status = page.meta.status;
+                    if status == 429 || status >= 500 {
+                        return Ok(RobotsRules::unavailable(status));
+                    }
+                    if status < 300 {
+                        text = String::from_utf8_lossy(&page.body).into_owned();
+                    }
+                    break;
+                }
+                RequestOutcome::Redirect { status, location } => {
+                    // A redirect that is not allowed counts as no robots.txt.
+                    let Ok(next) = self.follow_redirect(&request, status, &location) else { break };
+                    if self.guard.check_url(&next.url).is_err() {
+                        break;
+                    }
+                    request = next;
+                }
+                RequestOutcome::CacheMiss => break,
+            }
+        }
+        let robots = RobotsTxt { origin: origin.to_owned(), text, fetched_at: Utc::now() };
+        let rules = RobotsRules::parse(name, &robots.text);
+        self.run_host.cache_robots_txt(robots);
+        Ok(rules)
+    }
+
+    async fn wait_for_turn(&mut self, url: &Url, purpose: RequestPurpose) -> Result<(), SessionError> {
+        let crawl_delay = || self.robots.as_ref().map_or(Duration::ZERO, |robots| robots.crawl_delay(url));
+        let delay = match purpose {
+            RequestPurpose::Page => self.limits.delay.max(crawl_delay()),
+            // The page for which robots.txt is fetched may follow at once.
+            RequestPurpose::Robots => Duration::ZERO,
+        };
+        rate_limit::wait_for_turn(&mut *self.run_host, url, delay, self.transport.deadline).await
+    }
+
+    /// Sends a request until the outcome is final or the retries are used up.
+    async fn send_with_retries(
+        &mut self,
+        request: &PageRequest,
+        purpose: RequestPurpose,
+    ) -> Result<RequestOutcome, SessionError> {
+        let tries = if self.no_retries { 0 } else { self.limits.retries };
+        let mut retries = Retries::new(tries, self.transport.timeouts.first_retry_delay);
+        loop {
+            let came = self.attempt(request, purpose).await;
+            let wish = retry::wished_pause(&came, Utc::now());
+            let Some(wait) = retries.next_pause(request, &came, wish, self.deadline()) else {
+                self.run_host.finish_turn(wish.unwrap_or_default());
+                return came;
+            };
+            self.run_host.finish_turn(wait);
+            let why = came.err().map(|error| format!(": {error}")).unwrap_or_default();
+            let (method, url) = (request.method(), display_url(&request.url));
+            self.note(format!("{method} {url}{why}; {}", retries.describe(wait)));
+            self.transport.before_deadline(tokio::time::sleep(wait), &request.url).await?;
+        }
+    }
+
     /// One request and its response, after waiting for the rate limit.
-    pub(super) async fn attempt(
+    async fn attempt(
         &mut self,
         request: &PageRequest,
         purpose: RequestPurpose,
     ) -> Result<RequestOutcome, SessionError> {
         self.count_request()?;
         self.wait_for_turn(&request.url, purpose).await?;
-        let headers = self.request_headers(request, purpose)?;
-        let known = self.cached_page(request, &headers, purpose);
+        let headers = self.transport.headers(request, purpose, &self.jar)?;
+        let credentials = self.credentials_for(&request.url, purpose);
+        let known = http_cache::lookup(&*self.run_host, request, purpose, &headers, credentials);
         let started = Instant::now();
-        let response = self.exchange(request, headers.clone(), known.as_ref(), purpose).await?;
-        let status = response.status().as_u16();
-        if let (304, Some(known)) = (status, known) {
-            return self.reuse_cached_page(request, known, started).await;
-        }
-        if let Some(location) = redirect_target(&response) {
-            let (method, from, sent) =
-                (request.method(), display_url(&request.url), request_trace::describe_body(request));
-            let elapsed_ms = started.elapsed().as_millis();
-            self.note(format!("{method} {from} → {status} to {location}, {elapsed_ms} ms{sent}"));
-            return Ok(RequestOutcome::Redirect { status, location });
-        }
-        let page = self.read_body(request, response, started, purpose).await?;
-        self.cache_page(request, &headers, &page, purpose);
-        Ok(RequestOutcome::Page(page))
-    }
-
-    /// Sends a request, receives the head of the response, and stores its cookies.
-    async fn exchange(
-        &mut self,
-        request: &PageRequest,
-        headers: HeaderMap,
-        known: Option<&CachedPage>,
-        purpose: RequestPurpose,
-    ) -> Result<Response, SessionError> {
-        let method = if request.post { Method::POST } else { Method::GET };
-        let mut wanted = reqwest::Request::new(method, without_password(&request.url));
-        *wanted.headers_mut() = headers;
-        if let Some(body) = &request.body {
-            let kind = HeaderValue::from_str(&body.content_type);
-            let kind = kind.map_err(|_| SessionError::Header(header::CONTENT_TYPE.to_string()))?;
-            wanted.headers_mut().insert(header::CONTENT_TYPE, kind);
-            *wanted.body_mut() = Some(body.bytes.clone().into());
-        }
-        if let Some((user, password)) = self.credentials_for(&request.url).filter(|_| purpose == RequestPurpose::Page) {
-            wanted.headers_mut().insert(header::AUTHORIZATION, proxy::basic_auth_header(user, password));
-        }
-        for (name, value) in known.map(http_cache::conditional_headers).unwrap_or_default() {
-            if let Ok(value) = HeaderValue::from_str(&value) {
-                wanted.headers_mut().insert(name, value);
-            }
-        }
-        let sent = tokio::time::timeout(self.timeouts.first_byte, self.client.send(wanted));
-        let response = match self.before_deadline(sent, &request.url).await? {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(self.connection_error(&request.url, &*error)),
-            Err(_) => {
-                return Err(SessionError::NoAnswer {
-                    url: display_url(&request.url),
-                    waited: self.timeouts.first_byte,
-                });
-            }
-        };
+        let response = self.transport.exchange(request, headers.clone(), known.as_ref(), credentials).await?;
         for value in response.headers().get_all(header::SET_COOKIE) {
             if let Ok(text) = value.to_str()
                 && purpose == RequestPurpose::Page
@@ -359,103 +317,42 @@ impl Session {
                 self.jar.store(text, &request.url);
             }
         }
-        Ok(response)
+        let status = response.status().as_u16();
+        if let (304, Some(known)) = (status, known) {
+            return self.reuse_cached_page(request, known, started).await;
+        }
+        if let Some(location) = transport::redirect_target(&response) {
+            let (method, from, sent) =
+                (request.method(), display_url(&request.url), request_trace::describe_body(request));
+            let elapsed_ms = started.elapsed().as_millis();
+            self.note(format!("{method} {from} → {status} to {location}, {elapsed_ms} ms{sent}"));
+            return Ok(RequestOutcome::Redirect { status, location });
+        }
+        let page = self.transport.read_body(request, response, started, purpose).await?;
+        self.note(request_trace::describe_exchange(request, &page));
+        let credentials = self.credentials_for(&request.url, purpose);
+        if let Some(entry) = http_cache::entry(request, purpose, &headers, credentials, &page, &self.redactor) {
+            self.run_host.cache_page(entry, &page.body);
+        }
+        Ok(RequestOutcome::Page(page))
     }
 
-    /// Reads the body and limits its size after decompression: a gzip bomb is small on the wire.
-    async fn read_body(
+    /// The cached page, after a 304.
+    async fn reuse_cached_page(
         &mut self,
         request: &PageRequest,
-        mut response: Response,
+        known: CachedPage,
         started: Instant,
-        purpose: RequestPurpose,
-    ) -> Result<Page, SessionError> {
-        let status = response.status().as_u16();
-        let headers = storable_headers(response.headers());
-        let too_large = || SessionError::TooLarge { url: display_url(&request.url), max: self.limits.max_page_bytes };
-        let (may_be_cut, most) = match purpose {
-            RequestPurpose::Robots => (true, RobotsTxt::MAX_BYTES as u64),
-            RequestPurpose::Page if status >= 400 => (true, MAX_ERROR_BYTES.min(self.limits.max_page_bytes)),
-            RequestPurpose::Page => (false, self.limits.max_page_bytes),
+    ) -> Result<RequestOutcome, SessionError> {
+        let (most, deadline) = (self.transport.max_page_bytes, self.deadline());
+        let body = tokio::time::timeout_at(deadline.into(), self.run_host.cached_body(&known.url, most)).await;
+        let Some(body) = body.map_err(|_| SessionError::Deadline(display_url(&request.url)))? else {
+            self.note(format!("GET {} → 304, but the cached page is gone", display_url(&request.url)));
+            self.run_host.evict_page(&known.url);
+            return Ok(RequestOutcome::CacheMiss);
         };
-        if !may_be_cut && response.content_length().is_some_and(|length| length > most) {
-            return Err(too_large());
-        }
-        let mut body = Vec::new();
-        loop {
-            let chunk = self.before_deadline(response.chunk(), &request.url).await?;
-            let Some(chunk) = chunk.map_err(|error| self.connection_error(&request.url, &error))? else { break };
-            if (body.len() + chunk.len()) as u64 > most {
-                if may_be_cut {
-                    body.extend_from_slice(&chunk[..chunk.len().min(most as usize - body.len())]);
-                    break;
-                }
-                return Err(too_large());
-            }
-            body.extend_from_slice(&chunk);
-        }
         let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let size = body.len().div_ceil(1024);
-        let kind = request_trace::describe_content_type(&headers);
-        let (method, from, sent) = (request.method(), display_url(&request.url), request_trace::describe_body(request));
-        self.note(format!("{method} {from} → {status}, {size} kB{kind}, {elapsed_ms} ms{sent}"));
-        let url = without_password(&request.url);
-        Ok(Page { meta: PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }, body })
+        self.note(format!("GET {} → 304, unchanged, {elapsed_ms} ms", display_url(&request.url)));
+        Ok(RequestOutcome::Page(http_cache::unchanged_page(request, known, body, elapsed_ms)))
     }
-
-    fn request_headers(&self, request: &PageRequest, purpose: RequestPurpose) -> Result<HeaderMap, SessionError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
-        headers.insert(header::USER_AGENT, self.user_agent.clone());
-        headers.insert(header::ACCEPT_LANGUAGE, HeaderValue::from_static(ACCEPT_LANGUAGE));
-        if purpose == RequestPurpose::Robots {
-            return Ok(headers);
-        }
-        if let Some(cookies) = self.jar.header(&request.url)
-            && let Ok(value) = HeaderValue::from_str(&cookies)
-        {
-            headers.insert(header::COOKIE, value);
-        }
-        if let Some(referrer) = request.referrer.as_ref().filter(|it| origin(it) == origin(&request.url)) {
-            if let Ok(value) = HeaderValue::from_str(&display_url(referrer)) {
-                headers.insert(header::REFERER, value);
-            }
-            if request.post
-                && let Ok(value) = HeaderValue::from_str(&referrer.origin().ascii_serialization())
-            {
-                headers.insert(header::ORIGIN, value);
-            }
-        }
-        for (name, value) in &request.headers {
-            let bad = || SessionError::Header(name.clone());
-            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
-            let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
-            value.set_sensitive(true);
-            headers.insert(name, value);
-        }
-        Ok(headers)
-    }
-
-    /// Awaits `work`, or fails at the run's deadline.
-    pub(super) async fn before_deadline<T>(&self, work: impl Future<Output = T>, url: &Url) -> Result<T, SessionError> {
-        tokio::time::timeout_at(self.deadline.into(), work).await.map_err(|_| SessionError::Deadline(display_url(url)))
-    }
-}
-
-fn redirect_target(response: &Response) -> Option<String> {
-    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-        return None;
-    }
-    let location = response.headers().get(header::LOCATION)?;
-    // Many servers send raw UTF-8 here; the URL parser escapes it as browsers do.
-    Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
-}
-
-/// The headers without `Set-Cookie`: a session cookie is worth as much as a password and is not stored with a page.
-fn storable_headers(headers: &HeaderMap) -> Vec<(String, String)> {
-    headers
-        .iter()
-        .filter(|(name, _)| *name != header::SET_COOKIE)
-        .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
-        .collect()
 }

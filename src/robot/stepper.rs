@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use super::walker::{WalkSnapshot, Walker, has_extracting_step};
-use super::{Observer, RunHost, StandaloneHost, WalkError, WalkInput, session, steps};
+use super::run_host::{RunHost, StandaloneHost};
+use super::steps::{self, has_extracting_step};
+use super::walker::{WalkSnapshot, Walker};
+use super::{Observer, WalkError, WalkInput, open_session};
 use crate::model::script::{ExtractStep, PaginateStep, RequestStep};
 use crate::model::{Page, ScriptStep};
 use crate::page::Tree;
@@ -37,7 +39,7 @@ impl<'a> Stepper<'a> {
         order: &WalkInput<'a>,
         observer: &'a mut dyn Observer,
     ) -> Result<Stepper<'a>, WalkError> {
-        let session = session(order, home)?;
+        let session = open_session(order, home)?;
         let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
         let written = order.script.steps.len();
         let mut steps = order.script.steps.clone();

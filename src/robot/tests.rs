@@ -60,7 +60,7 @@ fn session_with(task: &Task, guard: Guard) -> Session {
         deadline,
     )
     .expect("a session");
-    session.timeouts.first_retry_delay = Duration::from_millis(1);
+    session.transport.timeouts.first_retry_delay = Duration::from_millis(1);
     session
 }
 
@@ -92,7 +92,7 @@ impl Observer for WalkRecorder {
         tree.elements("li").count()
     }
 
-    fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+    fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
         Ok(std::mem::take(&mut self.links))
     }
 
@@ -135,7 +135,7 @@ async fn walk_with(
     };
     let today = Utc::now().date_naive();
     let mut walker = Walker::new(&order, session_with(task, guard), observer, today);
-    let result = if script.steps.is_empty() { walker.run_default().await } else { walker.run(&script.steps).await };
+    let result = steps::run_script(&mut walker, &script.steps).await;
     (result, walker.remark.take())
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::redact::{replace_bytes, spellings};
-use super::variables::{self, TemplatePart};
+use crate::model::script::variables::{self, TemplatePart};
 use crate::model::{Page, PageMeta, Script, ScriptStep};
 use crate::page::Tree;
 

@@ -1,26 +1,27 @@
 //! The state of a walk: current page, variables, session; and how each step is traced and its errors are reported.
 
 use std::collections::BTreeMap;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 use std::time::Duration;
 
 use chrono::{DateTime, NaiveDate, Utc};
-use encoding_rs::Encoding;
+use url::Url;
 
 use super::browser::{Browser, BrowserPaths};
-use super::error::SessionError;
-use super::manners::{meta_refresh, retry};
-use super::redact::Redactor;
-use super::session::{PageRequest, Session, display_url};
-use super::steps::LoginState;
+use super::error::{SessionError, WalkError};
+use super::loaded_page::LoadedPage;
+use super::login_state::LoginState;
+use super::page_problem::page_problem;
+use super::redact::{Redactor, one_line};
+use super::request::PageRequest;
+use super::session::{Session, SessionSnapshot};
 use super::tokens::SiteTokens;
-use super::variables::{self, VariableScope};
-use super::{Observer, WalkError, WalkInput, link, session, steps};
+use super::{Observer, WalkInput};
+use crate::model::address::display_url;
+use crate::model::script::variables::{self, VariableScope};
 use crate::model::task::Engine;
 use crate::model::{Failure, Page, ScriptStep, Task, TraceLine};
-use crate::page::{Tree, charset};
+use crate::page::{Selector, links, meta_refresh};
 
 pub struct Walker<'a> {
     pub task: &'a Task,
@@ -52,22 +53,10 @@ pub struct Walker<'a> {
     path: Vec<(usize, &'static str)>,
 }
 
-/// Extracting from a larger page takes longer than a site's response, and the response time would be measured wrong.
-const MAX_PREFETCH_PAGE_BYTES: usize = 64 << 10;
-
-/// A page with its decoded text and parsed tree.
-pub struct LoadedPage {
-    pub page: Page,
-    /// The body, decoded.
-    pub text: String,
-    pub tree: Tree,
-    pub encoding: &'static Encoding,
-}
-
 /// The state of a walk between two steps.
 #[derive(Clone)]
 pub struct WalkSnapshot {
-    session: session::SessionSnapshot,
+    session: SessionSnapshot,
     variables: BTreeMap<String, String>,
     current: Option<Rc<LoadedPage>>,
     extracted: bool,
@@ -105,28 +94,6 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The implied script of a task without robot.toml: get `url`, paginate.
-    pub async fn run_default(&mut self) -> Result<(), WalkError> {
-        let Some(url) = &self.task.url else {
-            return Err(self.error(Failure::Config, "the task has no `url`, neither in task.toml nor in robot.toml"));
-        };
-        self.go(PageRequest::get(url.clone()), true).await?;
-        steps::paginate(self, &Default::default()).await
-    }
-
-    pub async fn run(&mut self, all: &[ScriptStep]) -> Result<(), WalkError> {
-        steps::run_all(self, all).await?;
-        self.extract_by_default(all)
-    }
-
-    /// Extracts from the last page if no step of the script says where to extract.
-    pub fn extract_by_default(&mut self, all: &[ScriptStep]) -> Result<(), WalkError> {
-        if !has_extracting_step(all) && !self.extracted && self.current.is_some() {
-            self.extract()?;
-        }
-        Ok(())
-    }
-
     pub fn snapshot(&self) -> WalkSnapshot {
         WalkSnapshot {
             session: self.session.snapshot(),
@@ -157,39 +124,8 @@ impl<'a> Walker<'a> {
         self.path.pop();
     }
 
-    /// Sends a request and makes its page the current one. With `strict`, a page with an error status is an error. If
-    /// the session has expired, logs in again, once, and repeats the request.
-    pub async fn go(&mut self, request: PageRequest, strict: bool) -> Result<(), WalkError> {
-        let again = self.repeatable_request(&request);
-        let arrived = self.go_without_relogin(request, strict).await;
-        self.retry_after_login(arrived, again, strict).await
-    }
-
-    /// A copy of the request to repeat after a login; a form is never sent twice.
-    fn repeatable_request(&self, request: &PageRequest) -> Option<PageRequest> {
-        (self.login.is_some() && !request.post).then(|| request.clone())
-    }
-
-    async fn retry_after_login(
-        &mut self,
-        arrived: Result<(), WalkError>,
-        again: Option<PageRequest>,
-        strict: bool,
-    ) -> Result<(), WalkError> {
-        if self.login.is_none() || !steps::is_logged_out(self)? {
-            return arrived;
-        }
-        steps::log_in_again(self).await?;
-        match again {
-            Some(request) => self.go_without_relogin(request, strict).await,
-            None => {
-                let sentence = "the session had expired when the form was sent; a form is never sent twice";
-                Err(self.error(Failure::Login, sentence))
-            }
-        }
-    }
-
-    /// As [`Walker::go`], without logging in again. Follows redirects and `<meta http-equiv=refresh>`.
+    /// Sends a request and makes its page the current one. With `strict`, a page with an error status is an error.
+    /// Follows redirects and `<meta http-equiv=refresh>`, and never logs in again.
     pub async fn go_without_relogin(&mut self, request: PageRequest, strict: bool) -> Result<(), WalkError> {
         if self.has_browser() {
             let came = self.fetch_in_browser(request).await;
@@ -197,13 +133,13 @@ impl<'a> Walker<'a> {
             return self.load_checked(page, strict);
         }
         let mut hops = 0;
-        self.session.no_retries = self.login.as_ref().is_some_and(LoginState::is_in_progress);
+        self.session.no_retries = self.is_logging_in();
         let sent = self.session.send_after_hops(request, &mut hops).await;
         self.load_following_meta_refresh(sent, hops, strict).await
     }
 
     /// Loads the page, or the one that its meta refresh leads to.
-    async fn load_following_meta_refresh(
+    pub async fn load_following_meta_refresh(
         &mut self,
         mut sent: Result<Page, SessionError>,
         mut hops: u32,
@@ -216,43 +152,6 @@ impl<'a> Walker<'a> {
             hops += 1;
             sent = self.session.send_after_hops(next, &mut hops).await;
         }
-    }
-
-    /// Whether the next page may be requested before the rows of this one are extracted.
-    pub fn can_prefetch(&self) -> bool {
-        !self.has_browser()
-            && self.current.as_ref().is_some_and(|stand| stand.page.body.len() <= MAX_PREFETCH_PAGE_BYTES)
-    }
-
-    /// Prefetch: requests the next page, extracts the rows of the current one meanwhile, and loads the next one unless
-    /// no row was new. A run that waits idle for every response costs a fifth more: its processor falls asleep and is
-    /// woken again.
-    pub async fn extract_while_prefetching(&mut self, request: PageRequest) -> Result<usize, WalkError> {
-        let again = self.repeatable_request(&request);
-        let Some(stand) = self.current.clone() else { return Err(self.no_page_error()) };
-        let blanked = self.redacted_page(&stand.page);
-        self.extracted = true;
-        self.session.no_retries = self.login.as_ref().is_some_and(LoginState::is_in_progress);
-        let mut hops = 0;
-        let (rows, sent) = {
-            let mut asking = pin!(self.session.send_after_hops(request, &mut hops));
-            let early = futures_util::poll!(asking.as_mut());
-            // Lets the connection, which is a task of its own, write the request now.
-            tokio::task::yield_now().await;
-            let rows = self.observer.page(blanked.as_ref().unwrap_or(&stand.page), &stand.tree, &self.item_columns);
-            let sent = match early {
-                _ if rows == 0 => None,
-                Poll::Ready(sent) => Some(sent),
-                Poll::Pending => Some(asking.await),
-            };
-            (rows, sent)
-        };
-        self.trace(new_rows_text(&stand, rows));
-        if let Some(sent) = sent {
-            let arrived = self.load_following_meta_refresh(sent, hops, true).await;
-            self.retry_after_login(arrived, again, true).await?;
-        }
-        Ok(rows)
     }
 
     /// Navigates the browser back to the current page if it shows another one.
@@ -293,7 +192,7 @@ impl<'a> Walker<'a> {
             return Ok(None);
         };
         let from = PageRequest::get(here.page.meta.url.clone());
-        let base = link::base(&here.tree, &from.url);
+        let base = links::base(&here.tree, &from.url);
         let Ok(to) = base.join(&target) else { return Ok(None) };
         // A page that only reloads itself is not a redirect.
         if display_url(&to) == display_url(&from.url) {
@@ -303,6 +202,11 @@ impl<'a> Walker<'a> {
         let next = next.map_err(|error| self.error(error.cause(), error.to_string()))?;
         self.trace(format!("{} redirects to {} (meta refresh)", display_url(&from.url), display_url(&next.url)));
         Ok(Some(next))
+    }
+
+    /// Whether a login is in progress: its requests are not retried.
+    pub fn is_logging_in(&self) -> bool {
+        self.login.as_ref().is_some_and(|login| login.in_progress)
     }
 
     pub fn has_browser(&self) -> bool {
@@ -332,34 +236,25 @@ impl<'a> Walker<'a> {
 
     /// Decodes and parses a page and makes it the current one.
     pub fn load(&mut self, page: Page) {
-        let told = match self.task.fetch.charset.as_str() {
-            // The browser engine returns the DOM in UTF-8, whatever the page's charset is.
-            _ if self.has_browser() => Some("utf-8"),
-            "auto" => page.meta.header("content-type").and_then(charset::from_content_type),
-            told => Some(told),
-        };
-        let decoded = charset::decode(&page.body, told);
-        let tree = Tree::parse(&decoded.text);
-        if decoded.had_errors {
-            let encoding = decoded.encoding.name();
-            let url = display_url(&page.meta.url);
+        // The browser engine returns the DOM in UTF-8, whatever the page's charset is.
+        let charset = if self.has_browser() { "utf-8" } else { &self.task.fetch.charset };
+        let loaded = LoadedPage::parse(page, charset);
+        let encoding = loaded.encoding;
+        if loaded.has_invalid_bytes {
+            let (url, encoding) = (display_url(&loaded.page.meta.url), encoding.name());
             self.trace(format!("{url} has bytes that are invalid in {encoding}; they became U+FFFD"));
         }
-        if decoded.encoding != encoding_rs::UTF_8 {
-            self.trace(format!("decoded as {}", decoded.encoding.name()));
+        if encoding != encoding_rs::UTF_8 {
+            self.trace(format!("decoded as {}", encoding.name()));
         }
-        self.tokens.read_page(&tree);
-        let (text, encoding) = (decoded.text, decoded.encoding);
-        self.current = Some(Rc::new(LoadedPage { page, text, tree, encoding }));
+        self.tokens.read_page(&loaded.tree);
+        self.current = Some(Rc::new(loaded));
         self.extracted = false;
     }
 
     /// Makes a piece of HTML inside the current page the current page; its text stays that of the whole page.
     pub fn load_fragment(&mut self, html: &str) -> Result<(), WalkError> {
-        let Some(stand) = &self.current else { return Err(self.no_page_error()) };
-        let page = Page { meta: stand.page.meta.clone(), body: html.as_bytes().to_vec() };
-        let part = LoadedPage { page, text: stand.text.clone(), tree: Tree::parse(html), encoding: encoding_rs::UTF_8 };
-        self.current = Some(Rc::new(part));
+        self.current = Some(Rc::new(self.current_page()?.fragment(html)));
         self.check_complete()
     }
 
@@ -437,6 +332,19 @@ impl<'a> Walker<'a> {
         variables::expand(text, &values).map_err(|error| self.error(Failure::Config, error.to_string()))
     }
 
+    /// Resolves a URL of the script against the current page, or against the task's `url`.
+    pub fn resolve_url(&self, text: &str) -> Result<Url, WalkError> {
+        let here = self.current.as_ref().map(|stand| links::base(&stand.tree, &stand.page.meta.url));
+        let base = here.or_else(|| self.task.url.clone());
+        let url = base.map_or_else(|| Url::parse(text), |base| base.join(text));
+        url.map_err(|error| self.error(Failure::Config, format!("“{text}” is not a URL: {error}")))
+    }
+
+    /// A CSS selector of the script.
+    pub fn selector(&self, css: &str) -> Result<Selector, WalkError> {
+        Selector::parse(&self.expand(css)?).map_err(|error| self.error(Failure::Config, error.to_string()))
+    }
+
     pub fn set_variable(&mut self, name: &str, value: String) {
         if self.tokens.is_variable(name) {
             self.tokens.add(&value);
@@ -474,84 +382,11 @@ impl<'a> Walker<'a> {
         (step, if verbs.is_empty() { "run".to_owned() } else { verbs.join(" › ") })
     }
 
-    fn no_page_error(&self) -> WalkError {
+    pub fn no_page_error(&self) -> WalkError {
         self.error(Failure::Config, "there is no page yet; begin with a `get` step")
     }
 }
 
-fn new_rows_text(stand: &LoadedPage, rows: usize) -> String {
+pub fn new_rows_text(stand: &LoadedPage, rows: usize) -> String {
     format!("{} has {rows} new row{}", display_url(&stand.page.meta.url), if rows == 1 { "" } else { "s" })
-}
-
-/// Whether one of these steps extracts rows.
-pub fn has_extracting_step(all: &[ScriptStep]) -> bool {
-    all.iter().any(|step| {
-        matches!(step, ScriptStep::Extract(_) | ScriptStep::Paginate(_) | ScriptStep::ForEach(_))
-            || step.inner().into_iter().any(|(_, inner)| has_extracting_step(inner))
-    })
-}
-
-/// Longer errors and trace lines are truncated: a site could fill a log with one title.
-const MAX_LINE_CHARS: usize = 2_000;
-
-/// The text on one line, without control characters and bidirectional overrides: it may come from a site.
-fn one_line(text: String) -> String {
-    let is_obeyed = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if text.len() <= MAX_LINE_CHARS && !text.chars().any(is_obeyed) {
-        return text;
-    }
-    text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).take(MAX_LINE_CHARS).collect()
-}
-
-/// Why the page cannot be used: an error status, or a file that is not a web page.
-pub fn page_problem(page: &Page) -> Option<(Failure, String)> {
-    let (url, status) = (|| display_url(&page.meta.url), page.meta.status);
-    // A 304 here answers a request that was not conditional.
-    if status >= 400 || status == 304 {
-        let cause = match status {
-            401 => Failure::Login,
-            403 | 407 | 429 | 451 => Failure::Blocked,
-            503 if is_challenge_page(&page.body) => Failure::Blocked,
-            _ => Failure::Http,
-        };
-        let reason =
-            reqwest::StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason()).unwrap_or_default();
-        let said = format!("{} answered with status {status} {reason}", url()).trim_end().to_owned();
-        let wish = retry::retry_after(&page.meta, page.meta.fetched_at);
-        let wish =
-            wish.map(|wait| format!(" and asks for a pause of {}; the next run tries again", retry::rounded(wait)));
-        return Some((cause, said + &wish.unwrap_or_default()));
-    }
-    let kind = file_kind(&page.body)?;
-    Some((Failure::Http, format!("{} is {kind}, not a web page", url())))
-}
-
-/// Recognises pages of bot protection by their words.
-fn is_challenge_page(body: &[u8]) -> bool {
-    const WORDS: &[&str] =
-        &["captcha", "are you human", "verify you are human", "just a moment", "unusual traffic", "access denied"];
-    let text = String::from_utf8_lossy(body).to_lowercase();
-    WORDS.iter().any(|word| text.contains(word))
-}
-
-/// Recognises files by their first bytes: some servers send them as text/html.
-fn file_kind(body: &[u8]) -> Option<&'static str> {
-    const KINDS: &[(&[u8], &str)] = &[
-        (b"%PDF-", "a PDF file"),
-        (b"\x89PNG", "a PNG image"),
-        (b"\xff\xd8\xff", "a JPEG image"),
-        (b"GIF8", "a GIF image"),
-        (b"\x7fELF", "a program"),
-        (b"PK\x03\x04", "a ZIP archive"),
-        (b"\x1f\x8b", "a gzip archive"),
-        (b"\x28\xb5\x2f\xfd", "a zstd archive"),
-        (b"BZh", "a bzip2 archive"),
-        (b"7z\xbc\xaf", "a 7z archive"),
-        (b"Rar!", "a RAR archive"),
-        (b"\xfd7zXZ", "an xz archive"),
-        (b"\xd0\xcf\x11\xe0", "an Office document"),
-        (b"RIFF", "an audio, video or image file"),
-        (b"\0asm", "a program"),
-    ];
-    KINDS.iter().find(|(magic, _)| body.starts_with(magic)).map(|(_, kind)| *kind)
 }

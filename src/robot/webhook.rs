@@ -16,7 +16,7 @@ use url::Url;
 
 use super::client::system_tls_config;
 use super::connection_error::{causes, connect_failure, root_cause};
-use super::session;
+use super::transport::USER_AGENT;
 use crate::guard::Guard;
 use crate::model::shortage::in_words;
 use crate::model::{ConnectError, Refusal};
@@ -56,15 +56,39 @@ impl WebhookRequest {
     }
 }
 
+/// Why a webhook request got no response.
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    #[error("{}", refusal_message(.0))]
+    Refused(Refusal),
+    #[error(transparent)]
+    Connection(ConnectError),
+    #[error(transparent)]
+    Tls(#[from] rustls::Error),
+    #[error("the header {0} cannot be sent: it has characters that HTTP does not allow")]
+    Header(String),
+    #[error("{0}")]
+    Exchange(String),
+}
+
+impl From<ConnectError> for WebhookError {
+    fn from(error: ConnectError) -> WebhookError {
+        match error {
+            ConnectError::Refused(refusal) => WebhookError::Refused(refusal),
+            other => WebhookError::Connection(other),
+        }
+    }
+}
+
 /// Sends the request and reads the beginning of the response. The caller limits the total time.
 pub async fn send_webhook(
     webhook_request: WebhookRequest,
     allow_private: bool,
     patience: Duration,
-) -> Result<WebhookResponse, String> {
+) -> Result<WebhookResponse, WebhookError> {
     let host = webhook_request.url.host_str().unwrap_or_default().to_owned();
     let guard = Guard::for_host(&host, allow_private);
-    guard.check_url(&webhook_request.url).map_err(|refusal| refusal_message(&refusal))?;
+    guard.check_url(&webhook_request.url).map_err(WebhookError::Refused)?;
     let client = client(&guard, &webhook_request.url, patience).await?;
     let method = if webhook_request.put { reqwest::Method::PUT } else { reqwest::Method::POST };
     let mut request = reqwest::Request::new(method, webhook_request.url);
@@ -86,12 +110,11 @@ pub async fn send_webhook(
 }
 
 /// A client for this one request: it resolves its host to the checked addresses, and no other host.
-pub(super) async fn client(guard: &Guard, url: &Url, patience: Duration) -> Result<reqwest::Client, String> {
+pub(super) async fn client(guard: &Guard, url: &Url, patience: Duration) -> Result<reqwest::Client, WebhookError> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or_default();
-    let addresses = guard.resolve(host, port, patience).await.map_err(connect_error)?;
-    let tls = if url.scheme() == "https" { system_tls_config() } else { empty_tls_config() };
-    let mut tls = tls.map_err(|error| error.to_string())?;
+    let addresses = guard.resolve(host, port, patience).await?;
+    let mut tls = if url.scheme() == "https" { system_tls_config() } else { empty_tls_config() }?;
     // One request over one connection: HTTP/2 would gain nothing.
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     let client = reqwest::Client::builder()
@@ -104,9 +127,9 @@ pub(super) async fn client(guard: &Guard, url: &Url, patience: Duration) -> Resu
         .pool_max_idle_per_host(0)
         .connect_timeout(patience)
         .timeout(patience)
-        .user_agent(session::USER_AGENT)
+        .user_agent(USER_AGENT)
         .tls_backend_preconfigured(tls);
-    client.build().map_err(|error| root_cause(&error))
+    client.build().map_err(|error| WebhookError::Exchange(root_cause(&error)))
 }
 
 /// For plain http: the machine's root certificates need not be loaded.
@@ -126,23 +149,16 @@ impl Resolve for NoLookup {
     }
 }
 
-fn send_error(error: &reqwest::Error) -> String {
+fn send_error(error: &reqwest::Error) -> WebhookError {
     if let Some(missed) = connect_failure(error) {
-        return connect_error(missed);
+        return missed.into();
     }
     if error.is_timeout() {
-        return ConnectError::TooLong.to_string();
+        return ConnectError::TooLong.into();
     }
     let failed =
         causes(error).filter_map(|it| it.downcast_ref::<std::io::Error>()).find(|it| it.raw_os_error().is_some());
-    failed.map_or_else(|| root_cause(error), in_words)
-}
-
-fn connect_error(missed: ConnectError) -> String {
-    match missed {
-        ConnectError::Refused(refusal) => refusal_message(&refusal),
-        other => other.to_string(),
-    }
+    WebhookError::Exchange(failed.map_or_else(|| root_cause(error), in_words))
 }
 
 fn one_line(bytes: &[u8]) -> String {
@@ -161,10 +177,10 @@ fn refusal_message(refusal: &Refusal) -> String {
     }
 }
 
-fn headers(named: &[(String, String)]) -> Result<HeaderMap, String> {
+fn headers(named: &[(String, String)]) -> Result<HeaderMap, WebhookError> {
     let mut headers = HeaderMap::new();
     for (name, value) in named {
-        let bad = || format!("the header {name} cannot be sent: it has characters that HTTP does not allow");
+        let bad = || WebhookError::Header(name.clone());
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
         let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
         value.set_sensitive(true);

@@ -7,12 +7,12 @@ use std::rc::Rc;
 
 use url::Url;
 
-use crate::extract::{self, ColumnTransform, links};
 use crate::learn;
+use crate::learn::apply::{self, ColumnTransform};
 use crate::learn::{LearnOptions, Template};
 use crate::model::{Column, Page, Row, Table, TraceLine};
 use crate::page::Tree;
-use crate::robot::{Observer, RecordLink};
+use crate::robot::{LinksError, Observer, RecordLink};
 
 /// The progress so far. Cloned before each step, so that a step can be undone.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ impl StepProgress {
 
     /// Rows and similarity that the template finds on a page; none without a template.
     pub fn match_page(&self, tree: &Tree) -> Option<(usize, f64)> {
-        let found = extract::records(self.template.as_ref()?, tree);
+        let found = apply::records(self.template.as_ref()?, tree);
         Some((found.table.rows.len(), found.similarity))
     }
 
@@ -76,7 +76,7 @@ impl StepProgress {
             self.template = best.filter(learn::is_plausible).map(|best| Rc::new(best.template));
         }
         match &self.template {
-            Some(template) => self.shape.apply(extract::records(template, tree).table),
+            Some(template) => self.shape.apply(apply::records(template, tree).table),
             None => Table::default(),
         }
     }
@@ -105,10 +105,11 @@ impl Observer for StepObserver {
         new
     }
 
-    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
         let mut watch = self.0.borrow_mut();
         let from = watch.followed_records;
-        let found = links::detail_links(&watch.columns, &watch.records[from..], &watch.bases, column)?;
+        let found =
+            apply::detail_links(&watch.columns, &watch.records[from..], &watch.bases, column).map_err(LinksError)?;
         watch.followed_records = watch.records.len();
         Ok(found.into_iter().map(|(row, url)| RecordLink { record: from + row, url }).collect())
     }

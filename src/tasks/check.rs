@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use url::Url;
 
 use super::problem::Problem;
+use super::script_check::{self, ScriptProblem};
 use super::source::{TomlSource, did_you_mean};
 use crate::alert::{self, Channels};
 use crate::due;
-use crate::extract::ColumnTransform;
+use crate::guard;
 use crate::learn::Template;
+use crate::learn::apply::ColumnTransform;
 use crate::model::{Script, ScriptStep, Task, TimeSpan};
-use crate::robot;
 
 /// Everything that is wrong with task.toml itself.
 pub(super) fn task(source: &TomlSource, task: &Task) -> Vec<Problem> {
@@ -73,7 +74,7 @@ pub(super) fn steps(
     robot: Option<&TomlSource>,
     script: &Script,
 ) -> Vec<Problem> {
-    let problem = |found: robot::ScriptProblem| {
+    let problem = |found: ScriptProblem| {
         let path: Vec<&str> = found.path.iter().map(String::as_str).collect();
         let problem = match robot {
             Some(source) if !path.is_empty() => source.problem_at_key(&path, found.message),
@@ -84,7 +85,7 @@ pub(super) fn steps(
             None => problem,
         }
     };
-    robot::check(task, script).into_iter().map(problem).collect()
+    script_check::check(task, script).into_iter().map(problem).collect()
 }
 
 const WEB_HINT: &str = "write an address that starts with https:// or http://";
@@ -132,9 +133,9 @@ fn fetch(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
         found.push(problem.hint("write \"auto\", \"utf-8\", \"windows-1252\" …"));
     }
     if let Some(proxy) = &fetch.proxy
-        && let Err(why) = robot::check_proxy(proxy, fetch.allow_private)
+        && let Err(why) = guard::proxy::check(proxy, fetch.allow_private)
     {
-        let problem = source.problem_at_key(&["fetch", "proxy"], why);
+        let problem = source.problem_at_key(&["fetch", "proxy"], why.to_string());
         found.push(problem.hint("write \"http://proxy.example:3128\", or https, socks5 or socks5h"));
     }
     for (index, host) in fetch.allow_hosts.iter().flatten().enumerate() {

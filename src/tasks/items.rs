@@ -6,8 +6,8 @@ use std::path::Path;
 use super::folder::Folder;
 use super::problem::Problem;
 use super::source::TomlSource;
+use crate::model::script::items;
 use crate::model::{Script, ScriptStep};
-use crate::robot;
 
 /// A hundred thousand lines of forty characters; all files together must fit into one message to the child.
 const MAX_ITEMS_BYTES: u64 = 4 << 20;
@@ -24,7 +24,7 @@ pub fn read_items(dir: &Path, script: &Script) -> Result<BTreeMap<String, String
                 .hint("put it into the task's folder")
         })?;
         let text = TomlSource::new(path.clone(), bytes)?.into_text();
-        robot::check_items(name, &text).map_err(|why| Problem::new(&path, why))?;
+        items::read("item", name, &text).map_err(|error| Problem::new(&path, error.to_string()))?;
         files.insert(name.clone(), text);
     }
     Ok(files)

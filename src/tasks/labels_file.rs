@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::folder::{Folder, PUBLIC_FILE};
 use super::partial_toml::PartialToml;
 use super::{Problem, TomlSource};
-use crate::learn::adjust::RowAdjustment;
-use crate::learn::edits::{RequestedColumn, SpreadsheetStep};
-use crate::learn::row_rule::RowRule;
+use crate::learn::teach::{RequestedColumn, SpreadsheetStep};
+use crate::learn::template::{RowAdjustment, RowRule};
 
 pub(super) const LABELS_FILE: &str = "labels.toml";
 

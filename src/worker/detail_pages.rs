@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::extract;
-use crate::learn::limit::Limit;
-use crate::learn::record_page::{learn_pages, read_page};
-use crate::learn::{Template, merge};
+use crate::learn::apply::merge;
+use crate::learn::{Limit, Template, apply, learn_pages, read_page};
 use crate::model::{Row, Table};
 use crate::page::Tree;
 
@@ -65,7 +63,7 @@ impl DetailPages {
         let details: Vec<Option<Row>> = rows.collect();
         let cells = |row: &Option<Row>| row.clone().unwrap_or(Row { cells: vec![None; columns.len()], page: 0 });
         let all = Table { rows: details.iter().map(cells).collect(), columns };
-        let shown = extract::visible(&all, &template);
+        let shown = apply::visible(&all, &template);
         let merged = merge::merge(list, &shown.columns, &shown.rows.into_iter().map(Some).collect::<Vec<_>>());
         (merged, self.learned.then(|| template.to_json()), limit)
     }

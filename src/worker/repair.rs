@@ -1,8 +1,8 @@
 //! Repair after a redesign: finds the list again on the stored page of a run and tests the proposal on the samples.
 //! Runs in the same sandbox as a run and sends no requests.
 
-use crate::extract::{self, ColumnTransform};
 use crate::labelling::page::parse_page;
+use crate::learn::apply::{self, ColumnTransform};
 use crate::learn::repair::{doubt, repair, with_task_names};
 use crate::learn::{Candidate, Template};
 use crate::model::{RepairProposal, RepairProposals, Table};
@@ -69,7 +69,7 @@ fn find_list(job: &Job, repair_job: &RepairJob, raw: &[u8]) -> Option<(RepairPro
 }
 
 fn reads_as_before(template: &Template, page: &Tree, expected: &Table) -> bool {
-    let mut found = extract::records(template, page).table;
+    let mut found = apply::records(template, page).table;
     found.rows.retain(|row| row.cells.iter().any(Option::is_some));
     let cells = |table: &Table| table.rows.iter().map(|row| row.cells.clone()).collect::<Vec<_>>();
     found.columns == expected.columns && cells(&found) == cells(expected)

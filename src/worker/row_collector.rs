@@ -5,17 +5,16 @@ use std::hash::BuildHasher;
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use url::Url;
 
-use crate::extract::{self, ColumnTransform, TemplateReader, links};
 use crate::judge::{self, Tally};
 use crate::learn;
-use crate::learn::limit::Limit;
-use crate::learn::{Template, UnattendedList};
+use crate::learn::apply::{self, ColumnTransform, TemplateReader};
+use crate::learn::{Limit, Template, UnattendedList};
 use crate::model::script::ScriptStep;
 use crate::model::{ByteSize, Page, PageMeta, Row, RunStatistics, Signs, SimilarityParts, Table, TraceLine};
 use crate::page::{Tree, signs};
 use crate::protocol;
 use crate::protocol::{Job, Message};
-use crate::robot::{Observer, RecordLink};
+use crate::robot::{LinksError, Observer, RecordLink};
 
 use super::detail_pages::DetailPages;
 use super::values::RowValues;
@@ -230,7 +229,7 @@ impl RowCollector {
         }
         if !self.tally.has_columns() {
             let are_texts =
-                self.shape.map_slot_flags(&extract::visible_text_columns(reader.template()).collect::<Vec<_>>());
+                self.shape.map_slot_flags(&apply::visible_text_columns(reader.template()).collect::<Vec<_>>());
             self.tally.set_columns(table.columns.iter().cloned().zip(are_texts));
         }
         self.columns = table.columns;
@@ -320,10 +319,10 @@ impl Observer for RowCollector {
         new
     }
 
-    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+    fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
         let from = std::mem::replace(&mut self.followed_records, self.batch.len());
         let rows = &self.batch[from.min(self.batch.len())..];
-        let found = links::detail_links(&self.columns, rows, &self.bases, column)?;
+        let found = apply::detail_links(&self.columns, rows, &self.bases, column).map_err(LinksError)?;
         Ok(found.into_iter().map(|(row, url)| RecordLink { record: from + row, url }).collect())
     }
 

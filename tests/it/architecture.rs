@@ -1,6 +1,7 @@
 //! The house rules of ARCHITECTURE.md, checked against the source.
 
 mod house;
+mod pipeline;
 mod portable;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,18 +15,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("page", &["model"]),
     ("learn", &["model", "page"]),
     ("normalise", &["model"]),
-    ("extract", &["model", "page", "learn"]),
     // A page and a person's supervision of it; pure, so that a sandboxed process can do it.
-    ("labelling::page", &["model", "page", "learn", "normalise", "extract"]),
+    ("labelling::page", &["model", "page", "learn", "normalise"]),
     ("judge", &["model"]),
     ("guard", &["model"]),
     ("robot", &["model", "page", "guard"]),
-    // Recorded pages are parsed as the robot and the learner would parse them.
-    ("draft", &["model", "page", "learn", "guard", "robot"]),
+    // Recorded pages are parsed as a walk and the learner would parse them.
+    ("draft", &["model", "page", "learn", "guard"]),
     // Delivers over the guard's connections with the robot's client.
     ("alert", &["model", "judge", "guard", "robot"]),
     // A folder is validated when it is dropped: its template, columns, steps and alert targets.
-    ("tasks", &["model", "due", "learn", "extract", "robot", "alert"]),
+    ("tasks", &["model", "due", "page", "learn", "guard", "alert"]),
     ("config", &["model", "alert", "tasks"]),
     // A person's labelling requests and their answers cross it unchanged.
     ("protocol", &["model", "labelling::page"]),
@@ -34,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("export", &["model", "store"]),
     ("sandbox", &["model"]),
     // A run step by step, in the terminal or in a sandboxed process.
-    ("stepwise", &["model", "page", "learn", "extract", "robot"]),
+    ("stepwise", &["model", "page", "learn", "robot"]),
     (
         "worker",
         &[
@@ -43,7 +43,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "page",
             "learn",
             "normalise",
-            "extract",
             "labelling::page",
             "judge",
             "robot",
@@ -68,7 +67,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "page",
             "learn",
             "normalise",
-            "extract",
             "labelling::page",
             "labelling::task",
             "judge",

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use pieme::extract::extract;
-use pieme::learn::list_and_detail::{DetailPage, ListAndDetail, learn_with_details};
-use pieme::learn::merge::merge;
-use pieme::learn::record_page::{learn_pages, read_page};
+use pieme::learn::apply::extract;
+use pieme::learn::apply::merge::merge;
+use pieme::learn::teach::{DetailPage, ListAndDetail, learn_with_details};
 use pieme::learn::template::Template;
-use pieme::learn::{Help, LearnOptions, learn};
+use pieme::learn::{Help, LearnOptions, learn, learn_pages, read_page};
 use pieme::model::Table;
 use pieme::page::{Tree, charset};
 use proptest::prelude::*;

@@ -49,7 +49,7 @@ fn every_script_in_the_documents_is_a_good_one() {
     assert!(scripts.len() > 5, "the document has scripts");
     for script in scripts {
         let read: pieme::model::Script = toml::from_str(&script).unwrap_or_else(|error| panic!("{error}\n{script}"));
-        assert_eq!(pieme::robot::check(&task, &read), [], "{script}");
+        assert_eq!(pieme::tasks::check_script(&task, &read), [], "{script}");
     }
 }
 

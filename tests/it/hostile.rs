@@ -5,10 +5,10 @@ mod pages;
 mod mixed;
 
 use pages::{Hostile, PAGES};
-use pieme::extract::extract;
+use pieme::learn::apply::extract;
 use pieme::learn::{LearnOptions, Method, learn};
 use pieme::page::encode::{EncodedPage, MAX_SYMBOLS, TagEncoding};
-use pieme::page::tree::{MAX_ATTRIBUTES, MAX_DEPTH, MIN_NODE_LIMIT, ParseLimit};
+use pieme::page::parse_limit::{MAX_ATTRIBUTES, MAX_DEPTH, MIN_NODE_LIMIT, ParseLimit};
 use pieme::page::{Tokens, Tree, charset};
 
 /// The promise is for 1 MB, which `cargo bench --bench hostile` reads. Without optimisation that takes a minute or two

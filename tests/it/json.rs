@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pieme::extract::{Extraction, extract};
+use pieme::learn::apply::{Extraction, extract};
 use pieme::learn::{Candidate, LearnOptions, learn};
 use pieme::model::Table;
 use pieme::page::Tree;

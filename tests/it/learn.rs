@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use pieme::extract::{extract, visible};
 use pieme::learn;
+use pieme::learn::apply::{extract, visible};
 use pieme::learn::template::Template;
 use pieme::learn::{Candidate, LearnOptions, learn, learn_unattended};
 use pieme::page::{Tree, charset};

@@ -345,7 +345,7 @@ fn every_example_in_the_reference_is_accepted() {
     let task: Task = toml::from_str(task).expect("a task");
     for example in examples("robot.md") {
         let script: Script = toml::from_str(&example).unwrap_or_else(|error| panic!("{error}\n{example}"));
-        assert_eq!(pieme::robot::check(&task, &script), [], "{example}");
+        assert_eq!(pieme::tasks::check_script(&task, &script), [], "{example}");
     }
     let file = folder.path().join("config.toml");
     for example in examples("config.md") {

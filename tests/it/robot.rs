@@ -8,7 +8,7 @@ use pieme::model::{Failure, Page, Script, Task, TraceLine};
 use pieme::page::{Selector, Tree};
 use pieme::practice::ways::CODE_KEY;
 use pieme::practice::{PASSWORD, Site};
-use pieme::robot::{self, Observer, RecordLink, WalkError, WalkInput, WalkOutcome};
+use pieme::robot::{self, LinksError, Observer, RecordLink, WalkError, WalkInput, WalkOutcome};
 
 mod ways;
 
@@ -44,7 +44,7 @@ impl Observer for Notes {
         rows.all(tree, tree.root()).into_iter().filter(|&row| self.rows.insert(tree.text(row))).count()
     }
 
-    fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+    fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
         Ok(std::mem::take(&mut self.links))
     }
 
@@ -397,7 +397,7 @@ async fn the_practice_tasks_have_no_mistakes_and_lead_to_their_rows() {
         let read = |file: &str| std::fs::read_to_string(folder.join(file)).map(here);
         let task: Task = toml::from_str(&read("task.toml").expect("every task has one")).expect("a good task");
         let script = read("robot.toml").unwrap_or_default();
-        assert_eq!(robot::check(&task, &toml::from_str(&script).expect("a good script")), []);
+        assert_eq!(pieme::tasks::check_script(&task, &toml::from_str(&script).expect("a good script")), []);
         let walked = walk(&task, &script).await;
         walked.succeeds();
         assert_eq!(walked.notes.rows.len(), rows, "{name}");

@@ -4,9 +4,8 @@ use chrono::Utc;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use crate::extract;
 use crate::learn;
-use crate::learn::{LearnOptions, Template};
+use crate::learn::{LearnOptions, Template, apply};
 use crate::model::{Table, counted};
 use crate::normalise::{Hints, infer};
 use crate::page::encode::{EncodedPage, TagEncoding};
@@ -42,7 +41,7 @@ fn read_page(page: &Tree, template: Option<Template>) -> Result<PageReading, Cli
     let Some(template) = template.or_else(|| learned().map(|it| it.template)) else {
         return Err(CliError::new(exit::FAILED, "no list was found on this page"));
     };
-    let found = extract::extract(&template, page);
+    let found = apply::extract(&template, page);
     Ok(PageReading { template, similarity: found.similarity, table: found.table })
 }
 

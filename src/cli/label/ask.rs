@@ -6,8 +6,8 @@ use std::time::Instant;
 use crate::config::Config;
 use crate::labelling::task;
 use crate::labelling::task::{CandidateChoice, TaskProposal};
-use crate::learn::adjust::RowAdjustment;
-use crate::learn::help::Help;
+use crate::learn::teach::Help;
+use crate::learn::template::RowAdjustment;
 use crate::model::counted;
 use crate::tasks::TaskFolder;
 

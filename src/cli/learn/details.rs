@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::super::{CliError, read_page};
 use super::{preview, show};
 use crate::cli::output;
-use crate::extract::visible;
-use crate::learn::list_and_detail::{DetailPage, JoinedCandidate};
+use crate::learn::apply::visible;
+use crate::learn::teach::{DetailPage, JoinedCandidate};
 use crate::learn::{Candidate, ListAndDetail};
 use crate::model::counted;
 

@@ -7,7 +7,7 @@ use crate::cli::output;
 use crate::model::{TaskName, counted};
 use crate::page::Tree;
 use crate::page::tree::collapse;
-use crate::robot::{form, link};
+use crate::page::{form, links};
 use crate::show::trace;
 use crate::stepwise::{diagnostic_headers, title};
 
@@ -93,11 +93,11 @@ pub fn links(walk: &TerminalWalk<'_>) {
     let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else {
         return output::say("No page yet.");
     };
-    let base = link::base(tree, &page.meta.url);
-    let all: Vec<_> = tree.elements("a").filter(|&node| link::is_link(tree, node)).collect();
+    let base = links::base(tree, &page.meta.url);
+    let all: Vec<_> = tree.elements("a").filter(|&node| links::is_link(tree, node)).collect();
     for &node in all.iter().take(LISTED) {
         let href = tree.attribute(node, "href").unwrap_or_default();
-        let target = link::resolve(&base, href).map_or_else(|| href.to_owned(), Url::into);
+        let target = links::resolve(&base, href).map_or_else(|| href.to_owned(), Url::into);
         let (text, target) = (walk.stepper.redact(&collapse(&tree.text(node))), walk.stepper.redact(&target));
         output::say(format!("  {}  {}", output::cell(&text, 60), output::cell(&target, LINE)));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::pages::{are_on_page, longest_list, path_of};
 use super::super::series::{Series, between, is_page_name};
 use super::Visit;
-use crate::robot::pager;
+use crate::page::pager;
 
 #[derive(Debug)]
 pub struct ListTarget {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::Script;
-use crate::robot;
+use crate::tasks;
 
 /// One entry of a recording, as Chrome writes it.
 fn entry(method: &str, url: &str, kind: &str, mime: &str, body: &str) -> Value {
@@ -62,7 +62,7 @@ fn check(entries: &[Value], expected: &str) {
     let draft = draft(entries);
     let text = draft.robot_toml();
     let script: Script = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(robot::check(&draft.task(), &script), [], "{text}");
+    assert_eq!(tasks::check_script(&draft.task(), &script), [], "{text}");
     let lines: Vec<&str> =
         text.lines().filter(|line| !line.starts_with('#') && !line.is_empty() && *line != "[[step]]").collect();
     assert_eq!(lines.join("\n"), expected, "{text}");

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{ListProposal, PageLabeller, PageLabellingError};
-use crate::extract::ColumnTransform;
 use crate::learn::Candidate;
-use crate::learn::edits::coalesce_columns;
-use crate::learn::help::Help;
+use crate::learn::apply::ColumnTransform;
+use crate::learn::teach::{Help, coalesce_columns};
 use crate::model::{Column, Table};
 use crate::normalise::{Hints, infer};
 

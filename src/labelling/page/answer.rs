@@ -6,7 +6,7 @@ use url::Url;
 
 use super::{AcceptedList, CandidateChoice, LabellingContext, ListProposal, PageLabeller, PageLabellingError};
 use crate::learn::Candidate;
-use crate::learn::help::Help;
+use crate::learn::teach::Help;
 use crate::model::{Row, RunId};
 use crate::page::tokens::Span;
 use crate::page::{Tokens, sanitise};

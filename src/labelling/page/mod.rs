@@ -12,14 +12,11 @@ use std::slice;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{ColumnTransform, ColumnTransformError};
 use crate::learn;
-use crate::learn::adjust::RowAdjustment;
-use crate::learn::edits::SpreadsheetStep;
-use crate::learn::find::Finder;
-use crate::learn::help::{Help, HelpError};
+use crate::learn::apply::{ColumnTransform, ColumnTransformError};
 use crate::learn::repair::{repair_with, with_task_names};
-use crate::learn::template::Template;
+use crate::learn::teach::{Help, HelpError, SpreadsheetStep};
+use crate::learn::template::{Finder, RowAdjustment, Template};
 use crate::learn::{Candidate, LearnOptions};
 use crate::model::{Column, PageMeta, RepairProposal, RepairProposals, RunId, Table};
 use crate::page::tokens::Span;

@@ -1,8 +1,6 @@
 //! Converts a person's help to its form in labels.toml and back.
 
-use crate::learn::edits::CandidateEdits;
-use crate::learn::help::{Block, Help};
-use crate::learn::label::{Meaning, ValueLabel};
+use crate::learn::teach::{Block, CandidateEdits, Help, Meaning, ValueLabel};
 use crate::tasks::{Label, LabelHelp, LabelKind};
 
 /// The help stored in a label.

@@ -1,8 +1,8 @@
 //! Decides whether a repaired list is certain enough to be accepted without a person.
 
-use super::super::Candidate;
-use super::super::template::Template;
 use super::record_linkage::PreviousRows;
+use crate::learn::candidates::Candidate;
+use crate::learn::template::Template;
 use crate::model::{Row, Table};
 
 // On 32 redesigns of known pages these thresholds accept 14, with an F1 of 0.90 to 1.00 and a mean of 0.97. They accept

@@ -6,10 +6,10 @@
 
 use foldhash::HashSet;
 
-use super::super::Candidate;
 use super::origin::origins_alike;
 use super::record_linkage::{PreviousRows, RecordLinks};
 use super::value_kinds::{MAX_SAMPLED_ROWS, ValueProfile};
+use crate::learn::candidates::Candidate;
 
 /// Weight of equal values of the same records; it takes more than one.
 const SAME_RECORDS_WEIGHT: f64 = 4.0;

@@ -1,7 +1,6 @@
 //! Compares where in their templates the values of two columns come from.
 
-use super::super::columns::Recipe;
-use super::super::template::{ColumnSource, Slot, Template, Variant};
+use crate::learn::template::{ColumnSource, Recipe, Slot, Template, Variant};
 
 // Scores, in order: the same label before the value; the same recipe for a derived column; the same way to split; the
 // same class of the innermost element; the same path; both plain slots.
@@ -51,8 +50,8 @@ fn slots_alike(was: &Slot, is: &Slot) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::split::SplitRule;
     use super::*;
+    use crate::learn::template::SplitRule;
 
     #[test]
     fn a_label_says_more_than_a_cut_and_the_number_of_a_slot_nothing() {

@@ -2,8 +2,8 @@
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
-use super::super::leaf::fingerprint;
-use super::super::template::Template;
+use crate::learn::template::Template;
+use crate::learn::view::fingerprint;
 use crate::model::{Row, Table};
 
 /// Maximum number of old rows that are looked for.

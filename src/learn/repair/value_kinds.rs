@@ -2,11 +2,10 @@
 
 use foldhash::{HashMap, HashMapExt, HashSet};
 
-use super::super::Candidate;
-use super::super::leaf::{LeafKind, fingerprint};
-use super::super::profile::value_type;
-use super::super::template::{ColumnSource, Template};
 use super::record_linkage::PreviousRows;
+use crate::learn::candidates::Candidate;
+use crate::learn::template::{ColumnSource, Template};
+use crate::learn::view::{LeafKind, fingerprint, value_type};
 
 // Weights for the similarity of two columns, besides equal values of the same records.
 const SAME_VALUES: f64 = 1.0;

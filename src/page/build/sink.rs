@@ -8,8 +8,10 @@ use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, ExpandedName, LocalName, QualName, local_name, ns};
 
-use super::super::tree::{ContentArena, ContentRange, MAX_ATTRIBUTES, Node, NodeKind, ParseLimit, Tree};
 use super::name_arena::NameArena;
+use crate::page::nodes::{ContentArena, ContentRange, Node, NodeKind};
+use crate::page::parse_limit::{MAX_ATTRIBUTES, ParseLimit};
+use crate::page::tree::Tree;
 
 const NONE: u32 = u32::MAX;
 
@@ -32,7 +34,7 @@ enum SinkNodeKind<'n> {
 
 /// A node as the builder refers to it. `Copy`, because the builder clones handles all the time.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Handle<'n> {
+pub struct Handle<'n> {
     id: u32,
     name: Option<&'n QualName>,
 }

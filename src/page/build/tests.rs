@@ -2,9 +2,12 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 
-use super::super::tree::{MIN_NODE_LIMIT, NodeContent, NodeId};
 use html5ever::TokenizerResult;
+use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
+
+use super::super::parse_limit::{MAX_DEPTH, MIN_NODE_LIMIT};
+use super::super::tree::{NodeContent, NodeId};
 
 use super::*;
 
@@ -208,7 +211,8 @@ fn misnested_formatting_does_not_multiply_without_end() {
 #[test]
 fn a_page_with_more_nodes_than_are_read_is_cut() {
     let names = NameArena::default();
-    let guard = CappedTreeBuilder { max_nodes: 1_000, ..CappedTreeBuilder::new(&names, 0) };
+    let mut guard = CappedTreeBuilder::new(&names, 0);
+    guard.max_nodes = 1_000;
     tokenize(&"<li>x".repeat(2_000), &guard);
     let tree = guard.tree();
     assert_eq!(tree.limit, Some(ParseLimit::TooManyNodes(1_000)));

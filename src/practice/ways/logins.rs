@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::super::routes::Shop;
+use super::super::shop::Shop;
 use super::super::{PASSWORD, USER};
 use super::{framed, list, products_of_page};
 

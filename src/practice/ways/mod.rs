@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 
 use super::catalogue::{self, PRODUCTS_PER_PAGE, Product, money};
 use super::html::escape;
-use super::routes::Shop;
+use super::shop::Shop;
 
 pub use logins::CODE_KEY;
 

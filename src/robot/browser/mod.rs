@@ -26,39 +26,31 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
-use url::Url;
 
+use crate::model::address::display_url;
 use crate::model::{Page, Task};
+use crate::page::form::{BrowserInput, ElementPosition};
 use crate::robot::error::SessionError;
-use crate::robot::form::{BrowserInput, ElementPosition};
 use crate::robot::manners::FIRST_BYTE_TIMEOUT;
 use crate::robot::redact::Redactor;
-use crate::robot::session::{PageRequest, Session, display_url};
+use crate::robot::request::PageRequest;
+use crate::robot::session::Session;
 
+use devtools::DevTools;
 use launch::Chromium;
 use pipe::Pipe;
 use proxy::EgressProxy;
 use traffic::Traffic;
 
-/// From the start of Chromium to its first answer, which takes half a second on a quiet machine.
-const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often `wait_for` looks at the page.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub struct Browser {
-    pipe: Pipe,
+    devtools: DevTools,
     chromium: Chromium,
-    proxy: EgressProxy,
-    traffic: Traffic,
-    /// The DevTools session of our page.
-    page_session: String,
-    user_agent: String,
-    deadline: Instant,
     max_page_bytes: u64,
     /// When the page was last read; the walk's current page is what the browser shows if it has the same time.
     read_at: Option<DateTime<Utc>>,
-    /// Set when the page has crashed.
-    page_crash: Option<SessionError>,
 }
 
 /// Chromium's program and the folder for its profile; `None`: found in `PATH`, and the system's temporary folder.
@@ -69,8 +61,8 @@ pub struct BrowserPaths<'a> {
 }
 
 /// Chromium's program: the configured one, or else the first that is found.
-pub fn find_chromium(told: Option<&Path>) -> Result<PathBuf, String> {
-    launch::find_program(told).map_err(|error| error.to_string())
+pub fn find_chromium(told: Option<&Path>) -> Result<PathBuf, SessionError> {
+    launch::find_program(told)
 }
 
 /// What `wait_for` waits for.
@@ -105,19 +97,11 @@ impl Browser {
         let mut traffic = Traffic::new(session.guard.clone(), secrets, &task.limits);
         let own = (proxy::USER.to_owned(), proxy.password.clone());
         traffic.passwords.insert(format!("Proxy http://{}", proxy.address), own);
-        let mut browser = Browser {
-            pipe: Pipe::new(to, from, page_reader::largest_message(max_page_bytes)),
-            chromium,
-            proxy,
-            traffic,
-            page_session: String::new(),
-            user_agent: String::new(),
-            deadline: session.deadline,
-            max_page_bytes,
-            read_at: None,
-            page_crash: None,
-        };
-        browser.open_page(task, session).await?;
+        let pipe = Pipe::new(to, from, page_reader::largest_message(max_page_bytes));
+        let devtools = DevTools::new(pipe, proxy, traffic, session.deadline());
+        let mut browser = Browser { devtools, chromium, max_page_bytes, read_at: None };
+        let Browser { devtools, chromium, .. } = &mut browser;
+        devtools.open_page(task, &session.jar, || chromium.startup_error()).await?;
         if !browser.chromium.sandboxed {
             let line = "Chromium runs without its sandbox, since pieme runs as root; run pieme as a user of its own";
             session.note(line);
@@ -156,11 +140,11 @@ impl Browser {
         sight: WaitCondition<'_>,
         time: Duration,
     ) -> Result<Option<Page>, SessionError> {
-        self.traffic.begin(None, session);
+        self.devtools.traffic.begin(None, session);
         let until = Instant::now() + time;
         let order = json!({ "do": "shows", "css": sight.css, "text": sight.text });
         loop {
-            match self.evaluate(order.clone()).await {
+            match self.devtools.evaluate(order.clone()).await {
                 Ok(answer) if answer["shows"] == true => break,
                 Err(error) if !has_navigated(&error) => return Err(error),
                 Ok(_) | Err(_) => {}
@@ -168,7 +152,7 @@ impl Browser {
             if Instant::now() >= until {
                 return Ok(None);
             }
-            self.handle_messages_until(Instant::now() + POLL_INTERVAL).await?;
+            self.devtools.handle_messages_until(Instant::now() + POLL_INTERVAL).await?;
         }
         let page = self.settle_and_read(session).await;
         self.record_traffic(session);
@@ -177,8 +161,8 @@ impl Browser {
 
     /// Waits, and reads the page that is shown then.
     pub async fn wait_and_read(&mut self, session: &mut Session, time: Duration) -> Result<Page, SessionError> {
-        self.traffic.begin(None, session);
-        self.handle_messages_until(Instant::now() + time).await?;
+        self.devtools.traffic.begin(None, session);
+        self.devtools.handle_messages_until(Instant::now() + time).await?;
         let page = self.settle_and_read(session).await;
         self.record_traffic(session);
         page
@@ -197,8 +181,8 @@ impl Browser {
             params["referrer"] = referrer.into();
         }
         let url = request.url.clone();
-        self.traffic.begin(Some(request), session);
-        let answer = self.call_in(Some(self.page_session.clone()), "Page.navigate", params, FIRST_BYTE_TIMEOUT).await;
+        self.devtools.traffic.begin(Some(request), session);
+        let answer = self.devtools.call_within("Page.navigate", params, FIRST_BYTE_TIMEOUT).await;
         let answer = match answer {
             Err(SessionError::PageBusy { .. }) => {
                 Err(SessionError::NoAnswer { url: display_url(&url), waited: FIRST_BYTE_TIMEOUT })
@@ -213,7 +197,7 @@ impl Browser {
         self.record_traffic(session);
         if done.is_err() {
             // The page may still be loading; nothing waits for it any more.
-            self.send_command(Some(self.page_session.clone()), "Page.stopLoading", json!({})).await;
+            self.devtools.send_to_page("Page.stopLoading", json!({})).await;
         }
         done
     }
@@ -225,23 +209,23 @@ impl Browser {
         filling: &BrowserInput,
     ) -> Result<Page, SessionError> {
         self.share_passwords(session);
-        self.traffic.begin(None, session);
+        self.devtools.traffic.begin(None, session);
         let done = match self.perform(json!({ "do": "fill", "filling": filling })).await {
             Ok(()) => self.settle_and_read(session).await,
             Err(error) => Err(error),
         };
         self.record_traffic(session);
         done.map_err(|error| match error {
-            SessionError::Connection { reason, .. } => self.connect_error(&request.url, &reason),
+            SessionError::Connection { reason, .. } => self.devtools.connect_error(&request.url, &reason),
             other => other,
         })
     }
 
     async fn act_and_read(&mut self, session: &mut Session, order: Value) -> Result<Page, SessionError> {
-        if let Some(url) = self.traffic.document().map(|document| document.url.clone()) {
+        if let Some(url) = self.devtools.traffic.document().map(|document| document.url.clone()) {
             session.admit(&url).await?;
         }
-        self.traffic.begin(None, session);
+        self.devtools.traffic.begin(None, session);
         self.perform(order).await?;
         let done = self.settle_and_read(session).await;
         self.record_traffic(session);
@@ -249,7 +233,7 @@ impl Browser {
     }
 
     async fn perform(&mut self, order: Value) -> Result<(), SessionError> {
-        let answer = match self.evaluate(order).await {
+        let answer = match self.devtools.evaluate(order).await {
             Err(error) if has_navigated(&error) => return Ok(()),
             other => other?,
         };
@@ -257,15 +241,15 @@ impl Browser {
             None => Ok(()),
             Some(tag) => {
                 let reason = format!("the <{tag}> element is no longer on the page");
-                Err(SessionError::Script { url: self.traffic.url(), reason })
+                Err(SessionError::Script { url: self.devtools.traffic.url(), reason })
             }
         }
     }
 
     async fn settle_and_read(&mut self, session: &mut Session) -> Result<Page, SessionError> {
-        self.settle().await?;
+        self.devtools.settle().await?;
         let page = self.read().await?;
-        let cookies = self.call("Network.getAllCookies", json!({})).await?;
+        let cookies = self.devtools.call("Network.getAllCookies", json!({})).await?;
         session.jar = cookies::to_jar(&cookies["cookies"], &session.guard);
         self.read_at = Some(page.meta.fetched_at);
         Ok(page)
@@ -273,24 +257,15 @@ impl Browser {
 
     /// Counts and traces the requests that the page made by itself.
     fn record_traffic(&mut self, session: &mut Session) {
-        session.requests += self.traffic.documents.saturating_sub(1);
-        self.traffic.documents = 0;
-        session.log.append(&mut self.traffic.log);
+        session.requests += self.devtools.traffic.documents.saturating_sub(1);
+        self.devtools.traffic.documents = 0;
+        session.log.append(&mut self.devtools.traffic.log);
     }
 
     fn share_passwords(&mut self, session: &Session) {
         for (origin, password) in &session.basic_auth {
-            self.traffic.passwords.insert(format!("Server {origin}"), password.clone());
+            self.devtools.traffic.passwords.insert(format!("Server {origin}"), password.clone());
         }
-    }
-
-    /// Why a URL could not be reached, from the proxy's own error if it has one.
-    fn connect_error(&self, url: &Url, text: &str) -> SessionError {
-        page_reader::navigation_error(
-            url,
-            text,
-            url.host_str().and_then(|host| self.proxy.failure_for(host.trim_matches(['[', ']']))),
-        )
     }
 }
 

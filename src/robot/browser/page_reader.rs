@@ -3,19 +3,15 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chrono::Utc;
-use serde_json::{Value, json};
+use serde_json::json;
 use url::Url;
 
 use super::Browser;
 use super::traffic::Document;
-use crate::model::{ConnectError, Page, PageMeta};
-use crate::robot::error::{ConnectionLoss, SessionError};
-use crate::robot::manners::CONNECT_TIMEOUT;
-use crate::robot::redirect::MAX_HOPS;
-use crate::robot::session::display_url;
+use crate::model::address::display_url;
+use crate::model::{Page, PageMeta};
+use crate::robot::error::SessionError;
 
-/// Our functions on the page; they run in an isolated world, out of reach of the page's scripts.
-const SCRIPT: &str = include_str!("page.js");
 /// How often a page that navigates while it is read is read again.
 const TRIES: u32 = 3;
 
@@ -30,12 +26,12 @@ impl Browser {
         let mut tries = 0;
         let shown_now = loop {
             tries += 1;
-            match self.evaluate(json!({ "do": "read", "most": most })).await {
-                Err(SessionError::Script { .. }) if tries < TRIES => self.settle().await?,
+            match self.devtools.evaluate(json!({ "do": "read", "most": most })).await {
+                Err(SessionError::Script { .. }) if tries < TRIES => self.devtools.settle().await?,
                 other => break other?,
             }
         };
-        let Some(document) = self.traffic.document().cloned() else {
+        let Some(document) = self.devtools.traffic.document().cloned() else {
             return Err(SessionError::Script {
                 url: "about:blank".to_owned(),
                 reason: "there is no page yet".to_owned(),
@@ -53,7 +49,7 @@ impl Browser {
 
     /// The raw body of a document that is not HTML, usually JSON.
     async fn read_raw(&mut self, document: &Document, url: Url) -> Result<Page, SessionError> {
-        let answer = self.call("Network.getResponseBody", json!({ "requestId": document.id })).await?;
+        let answer = self.devtools.call("Network.getResponseBody", json!({ "requestId": document.id })).await?;
         let text = answer["body"].as_str().unwrap_or_default();
         let body = if answer["base64Encoded"] == true {
             STANDARD.decode(text).unwrap_or_default()
@@ -63,28 +59,13 @@ impl Browser {
         Ok(Page { meta: page_meta(document, url), body })
     }
 
-    /// Runs a function of `page.js` on the page.
-    pub(super) async fn evaluate(&mut self, order: Value) -> Result<Value, SessionError> {
-        let world = json!({ "frameId": self.traffic.main_frame, "worldName": "pieme" });
-        let context = self.call("Page.createIsolatedWorld", world).await?["executionContextId"].clone();
-        let expression = format!("({})({order})", SCRIPT.trim_start_matches(|c| c != '('));
-        let params = json!({ "expression": expression, "contextId": context, "returnByValue": true });
-        let answer = self.call("Runtime.evaluate", params).await?;
-        match answer["exceptionDetails"]["exception"]["description"].as_str() {
-            Some(reason) => {
-                let reason = reason.lines().next().unwrap_or_default().to_owned();
-                Err(SessionError::Script { url: self.traffic.url(), reason })
-            }
-            None => Ok(answer["result"]["value"].clone()),
-        }
-    }
-
     /// A document without content: its status alone is a page.
     pub(super) fn page_without_content(&mut self, url: &Url, text: &str) -> Result<Page, SessionError> {
-        if let Some(trouble) = self.traffic.take_error_if(|it| !matches!(it, SessionError::Connection { .. })) {
+        if let Some(trouble) = self.devtools.traffic.take_error_if(|it| !matches!(it, SessionError::Connection { .. }))
+        {
             return Err(trouble);
         }
-        match self.traffic.document().cloned() {
+        match self.devtools.traffic.document().cloned() {
             Some(document) if document.status >= 204 && document.url == *url => {
                 let page = Page { meta: page_meta(&document, url.clone()), body: Vec::new() };
                 self.read_at = Some(page.meta.fetched_at);
@@ -94,8 +75,8 @@ impl Browser {
             Some(document) if document.status == 200 && text.ends_with("ERR_ABORTED") => {
                 Err(SessionError::Download(display_url(&document.url)))
             }
-            Some(document) => Err(self.connect_error(&document.url, text)),
-            None => Err(self.connect_error(url, text)),
+            Some(document) => Err(self.devtools.connect_error(&document.url, text)),
+            None => Err(self.devtools.connect_error(url, text)),
         }
     }
 }
@@ -115,27 +96,4 @@ fn page_meta(document: &Document, mut url: Url) -> PageMeta {
     let (status, headers) = (document.status, document.headers.clone());
     let elapsed_ms = u64::try_from(document.elapsed().as_millis()).unwrap_or(u64::MAX);
     PageMeta { url, status, headers, fetched_at: Utc::now(), elapsed_ms, saved_as: None }
-}
-
-/// Converts Chromium's network error to the error that the http engine would report. `missed` is the proxy's error.
-pub fn navigation_error(url: &Url, text: &str, missed: Option<ConnectError>) -> SessionError {
-    let url = display_url(url);
-    let reason = text.trim_start_matches("net::").to_owned();
-    match missed {
-        Some(ConnectError::Refused(refusal)) => return SessionError::Refused { url, refusal },
-        Some(ConnectError::Name(reason)) => return SessionError::UnknownHost { url, reason },
-        Some(ConnectError::Shortage(reason)) => return SessionError::ResourceShortage { url, reason },
-        Some(ConnectError::TooLong) => return SessionError::NoConnection { url, waited: CONNECT_TIMEOUT },
-        Some(ConnectError::Connection(reason) | ConnectError::Declined(reason)) => {
-            return SessionError::Connection { url, reason, loss: ConnectionLoss::AfterSend };
-        }
-        None => {}
-    }
-    if reason.starts_with("ERR_CERT") || reason.starts_with("ERR_SSL") || reason.contains("_TLS_") {
-        return SessionError::Tls { url, reason };
-    }
-    match reason.as_str() {
-        "ERR_TOO_MANY_REDIRECTS" => SessionError::TooManyHops(format!("{url} (more than {MAX_HOPS})")),
-        _ => SessionError::Connection { url, reason, loss: ConnectionLoss::AfterSend },
-    }
 }

@@ -11,9 +11,10 @@ use url::Url;
 use super::pipe::DevToolsCommand;
 use super::traffic::Traffic;
 use crate::model::Refusal;
+use crate::model::address::display_url;
 use crate::robot::error::SessionError;
 use crate::robot::redirect::{self, MAX_HOPS};
-use crate::robot::session::{PageRequest, RequestBody, display_url};
+use crate::robot::request::{PageRequest, RequestBody};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

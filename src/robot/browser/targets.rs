@@ -1,21 +1,32 @@
 //! The targets of the browser (pages, frames, workers): our page is set up, its frames and workers get the same rules,
 //! and other pages are closed.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Browser, START_TIMEOUT, cookies};
+use super::cookies;
+use super::devtools::DevTools;
 use crate::model::Task;
+use crate::robot::cookies::CookieJar;
 use crate::robot::error::SessionError;
-use crate::robot::session::{Session, USER_AGENT};
+use crate::robot::transport::USER_AGENT;
 
-impl Browser {
-    pub(super) async fn open_page(&mut self, task: &Task, session: &mut Session) -> Result<(), SessionError> {
+/// From the start of Chromium to its first answer, which takes half a second on a quiet machine.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+impl DevTools {
+    /// Sets up our page. `startup_error` says why Chromium does not answer.
+    pub async fn open_page(
+        &mut self,
+        task: &Task,
+        jar: &CookieJar,
+        startup_error: impl FnOnce() -> String,
+    ) -> Result<(), SessionError> {
         let version = match self.call_in(None, "Browser.getVersion", json!({}), START_TIMEOUT).await {
             Ok(version) => version,
             Err(SessionError::Deadline(url)) => return Err(SessionError::Deadline(url)),
-            Err(_) => return Err(SessionError::BrowserStart(self.chromium.startup_error())),
+            Err(_) => return Err(SessionError::BrowserStart(startup_error())),
         };
         self.user_agent = task.fetch.user_agent.clone().unwrap_or_else(|| {
             // Chromium's own user agent, with pieme's appended.
@@ -31,7 +42,7 @@ impl Browser {
         // The first page becomes ours.
         while self.page_session.is_empty() && self.handle_next_until(until).await? {}
         self.call("Page.enable", json!({})).await?;
-        let cookies = cookies::from_jar(&session.jar);
+        let cookies = cookies::from_jar(jar);
         if !cookies.is_empty() {
             self.call("Network.setCookies", json!({ "cookies": cookies })).await?;
         }

@@ -7,11 +7,13 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
 
+use url::Url;
+
 use super::*;
 use crate::guard::Guard;
 use crate::model::{Failure, Script};
 use crate::robot::cookies::CookieJar;
-use crate::robot::session::RequestBody;
+use crate::robot::request::RequestBody;
 
 /// Far more than any of these needs, so that a busy machine fails none.
 const PLENTY: Duration = Duration::from_secs(90);
@@ -305,9 +307,9 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
     let tree = crate::page::Tree::parse(&body(&page));
     let values =
         [("user", "hush-hush-7"), ("town", "Halifax")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let form = &crate::robot::form::find_all(&tree)[0];
+    let form = &crate::page::form::find_all(&tree)[0];
     let filling =
-        form.browser_input(&tree, &values.into(), crate::robot::form::SubmitButton::First).expect("its fields");
+        BrowserInput::new(form, &tree, &values.into(), crate::page::form::SubmitButton::First).expect("its fields");
     let request = PageRequest { browser_input: Some(filling), ..PageRequest::get(page.meta.url.clone()) };
     let page = chrome.go(&mut session, request).await.expect("the page's script sends it");
     assert!(body(&page).contains("done"), "{}", body(&page));

@@ -8,12 +8,14 @@ use serde_json::Value;
 use url::Url;
 
 use crate::guard::Guard;
+use crate::model::address::display_url;
 use crate::model::task::Limits;
 use crate::robot::cookies::CookieJar;
 use crate::robot::error::{ConnectionLoss, SessionError};
 use crate::robot::manners::FIRST_BYTE_TIMEOUT;
 use crate::robot::redact::Redactor;
-use crate::robot::session::{LogLine, PageRequest, Session, display_url};
+use crate::robot::request::{LogLine, PageRequest};
+use crate::robot::session::Session;
 
 /// A page is idle after this long without a request.
 const NETWORK_IDLE: Duration = Duration::from_millis(500);

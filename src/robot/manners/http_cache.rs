@@ -6,7 +6,6 @@
 //! `Vary: *`, and pages that contain one of the task's secrets.
 
 use std::hash::{Hash, Hasher};
-use std::time::Instant;
 
 use chrono::{TimeDelta, Utc};
 use reqwest::header::{HeaderMap, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH};
@@ -14,99 +13,84 @@ use siphasher::sip::SipHasher13;
 use url::Url;
 
 use crate::model::{CachedPage, Page, PageMeta};
-use crate::robot::error::SessionError;
-use crate::robot::session::{PageRequest, RequestOutcome, RequestPurpose, Session, display_url};
+use crate::robot::redact::Redactor;
+use crate::robot::request::{Credentials, PageRequest, RequestPurpose};
+use crate::robot::run_host::RunHost;
 
 /// A server with wrong validators would freeze the table for ever, so an older page is fetched in full.
 const MAX_AGE: TimeDelta = TimeDelta::days(7);
 
-impl Session {
-    /// The cache entry for this request.
-    pub(in crate::robot) fn cached_page(
-        &self,
-        request: &PageRequest,
-        headers: &HeaderMap,
-        purpose: RequestPurpose,
-    ) -> Option<CachedPage> {
-        if purpose != RequestPurpose::Page || request.post || request.body.is_some() {
-            return None;
-        }
-        let kept = self.run_host.cached_page(&cache_url(&request.url)?)?;
-        let fits = kept.request_digest == self.cache_key(request, headers) && Utc::now() - kept.fetched_at < MAX_AGE;
-        fits.then(|| kept.clone())
-    }
+/// Whether requests of this kind are cached at all.
+fn may_cache(request: &PageRequest, purpose: RequestPurpose) -> bool {
+    purpose == RequestPurpose::Page && !request.post && request.body.is_none()
+}
 
-    /// The cached page, after a 304.
-    pub(in crate::robot) async fn reuse_cached_page(
-        &mut self,
-        request: &PageRequest,
-        known: CachedPage,
-        started: Instant,
-    ) -> Result<RequestOutcome, SessionError> {
-        let (most, deadline) = (self.limits.max_page_bytes, self.deadline);
-        let body = tokio::time::timeout_at(deadline.into(), self.run_host.cached_body(&known.url, most)).await;
-        let Some(body) = body.map_err(|_| SessionError::Deadline(display_url(&request.url)))? else {
-            self.note(format!("GET {} → 304, but the cached page is gone", display_url(&request.url)));
-            self.run_host.evict_page(&known.url);
-            return Ok(RequestOutcome::CacheMiss);
-        };
-        let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.note(format!("GET {} → 304, unchanged, {elapsed_ms} ms", display_url(&request.url)));
-        let meta = PageMeta {
-            url: request.url.clone(),
-            status: 200,
-            headers: known.headers,
-            fetched_at: Utc::now(),
-            elapsed_ms,
-            saved_as: None,
-        };
-        Ok(RequestOutcome::Page(Page { meta, body }))
+/// The cache entry for this request.
+pub fn lookup(
+    run_host: &dyn RunHost,
+    request: &PageRequest,
+    purpose: RequestPurpose,
+    headers: &HeaderMap,
+    credentials: Option<&Credentials>,
+) -> Option<CachedPage> {
+    if !may_cache(request, purpose) {
+        return None;
     }
+    let kept = run_host.cached_page(&cache_url(&request.url)?)?;
+    let fits = kept.request_digest == cache_key(headers, credentials) && Utc::now() - kept.fetched_at < MAX_AGE;
+    fits.then(|| kept.clone())
+}
 
-    /// Caches a page if that is allowed.
-    pub(in crate::robot) fn cache_page(
-        &mut self,
-        request: &PageRequest,
-        headers: &HeaderMap,
-        page: &Page,
-        purpose: RequestPurpose,
-    ) {
-        let meta = &page.meta;
-        if !is_cacheable(meta) {
-            return;
-        }
-        let Some(url) = cache_url(&request.url) else { return };
-        let has_secret = || {
-            self.redactor.text_has_secret(url.as_str())
-                || meta.headers.iter().any(|(_, value)| self.redactor.text_has_secret(value))
-                || self.redactor.bytes_have_secret(&page.body)
-        };
-        if purpose != RequestPurpose::Page || request.post || request.body.is_some() || has_secret() {
-            return;
-        }
-        let kept = CachedPage {
-            etag: meta.header("etag").map(str::to_owned),
-            last_modified: meta.header("last-modified").map(str::to_owned),
-            request_digest: self.cache_key(request, headers),
-            headers: meta.headers.clone(),
-            fetched_at: meta.fetched_at,
-            url,
-        };
-        if serde_json::to_string(&kept).is_ok_and(|json| json.len() <= CachedPage::MAX_JSON_BYTES) {
-            self.run_host.cache_page(kept, &page.body);
-        }
-    }
+/// The cached page, which the server calls unchanged.
+pub fn unchanged_page(request: &PageRequest, known: CachedPage, body: Vec<u8>, elapsed_ms: u64) -> Page {
+    let meta = PageMeta {
+        url: request.url.clone(),
+        status: 200,
+        headers: known.headers,
+        fetched_at: Utc::now(),
+        elapsed_ms,
+        saved_as: None,
+    };
+    Page { meta, body }
+}
 
-    fn cache_key(&self, request: &PageRequest, headers: &HeaderMap) -> u64 {
-        let mut hasher = SipHasher13::new();
-        let mut sent: Vec<(&str, &[u8])> =
-            headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-        sent.retain(|(name, _)| *name != "referer");
-        sent.sort_unstable();
-        sent.hash(&mut hasher);
-        self.credentials_for(&request.url).hash(&mut hasher);
-        hasher.finish()
+/// The cache entry of a page; `None` if it must not be cached.
+pub fn entry(
+    request: &PageRequest,
+    purpose: RequestPurpose,
+    headers: &HeaderMap,
+    credentials: Option<&Credentials>,
+    page: &Page,
+    secrets: &Redactor,
+) -> Option<CachedPage> {
+    let meta = &page.meta;
+    if !is_cacheable(meta) || !may_cache(request, purpose) {
+        return None;
     }
+    let url = cache_url(&request.url)?;
+    let has_secret = secrets.text_has_secret(url.as_str())
+        || meta.headers.iter().any(|(_, value)| secrets.text_has_secret(value))
+        || secrets.bytes_have_secret(&page.body);
+    let kept = CachedPage {
+        etag: meta.header("etag").map(str::to_owned),
+        last_modified: meta.header("last-modified").map(str::to_owned),
+        request_digest: cache_key(headers, credentials),
+        headers: meta.headers.clone(),
+        fetched_at: meta.fetched_at,
+        url,
+    };
+    let is_small = || serde_json::to_string(&kept).is_ok_and(|json| json.len() <= CachedPage::MAX_JSON_BYTES);
+    (!has_secret && is_small()).then_some(kept)
+}
+
+fn cache_key(headers: &HeaderMap, credentials: Option<&Credentials>) -> u64 {
+    let mut hasher = SipHasher13::new();
+    let mut sent: Vec<(&str, &[u8])> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+    sent.retain(|(name, _)| *name != "referer");
+    sent.sort_unstable();
+    sent.hash(&mut hasher);
+    credentials.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The headers that ask for the page only if it has changed.

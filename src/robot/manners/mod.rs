@@ -1,9 +1,7 @@
-//! Crawling manners: rate limit, retries with backoff, robots.txt, conditional requests, meta refresh.
-//!
-//! Each file extends [`super::session::Session`]; every request of a run passes them.
+//! Crawling manners: rate limit, retries with backoff, robots.txt, conditional requests. Every request of a run passes
+//! them; the session applies them in order.
 
 pub mod http_cache;
-pub mod meta_refresh;
 pub mod rate_limit;
 pub mod retry;
 pub mod robots;

@@ -4,35 +4,28 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
+use crate::model::address::display_url;
 use crate::robot::error::SessionError;
-use crate::robot::session::{RequestPurpose, Session, display_url};
+use crate::robot::run_host::RunHost;
 
-impl Session {
-    pub(in crate::robot) async fn wait_for_turn(
-        &mut self,
-        url: &Url,
-        purpose: RequestPurpose,
-    ) -> Result<(), SessionError> {
-        let host = url.host_str().unwrap_or_default().to_owned();
-        let delay = match purpose {
-            RequestPurpose::Page => self.limits.delay.max(self.crawl_delay(url)),
-            // The page for which robots.txt is fetched may follow at once.
-            RequestPurpose::Robots => Duration::ZERO,
-        };
-        let asked = tokio::time::timeout_at(self.deadline.into(), self.run_host.acquire_turn(&host, delay)).await;
-        let wait = asked.map_err(|_| SessionError::DeadlineWhileQueued(host.clone()))?;
-        if wait.is_zero() {
-            return Ok(());
-        }
-        if Instant::now() + wait >= self.deadline {
-            // A wait that is no longer than our own delay was not asked for by the site.
-            let is_ours = wait <= delay;
-            return Err(if is_ours {
-                SessionError::Deadline(display_url(url))
-            } else {
-                SessionError::HostBackoff { host, wait }
-            });
-        }
-        self.before_deadline(tokio::time::sleep(wait), url).await
+/// Waits for the turn at the URL's host; the next turn there comes at least `delay` later.
+pub async fn wait_for_turn(
+    run_host: &mut dyn RunHost,
+    url: &Url,
+    delay: Duration,
+    deadline: Instant,
+) -> Result<(), SessionError> {
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let asked = tokio::time::timeout_at(deadline.into(), run_host.acquire_turn(&host, delay)).await;
+    let wait = asked.map_err(|_| SessionError::DeadlineWhileQueued(host.clone()))?;
+    if wait.is_zero() {
+        return Ok(());
     }
+    let too_late = || SessionError::Deadline(display_url(url));
+    if Instant::now() + wait >= deadline {
+        // A wait that is no longer than our own delay was not asked for by the site.
+        let is_ours = wait <= delay;
+        return Err(if is_ours { too_late() } else { SessionError::HostBackoff { host, wait } });
+    }
+    tokio::time::timeout_at(deadline.into(), tokio::time::sleep(wait)).await.map_err(|_| too_late())
 }

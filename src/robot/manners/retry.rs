@@ -3,51 +3,62 @@
 
 use std::time::{Duration, Instant};
 
-use backon::{BackoffBuilder, ExponentialBuilder};
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use chrono::{DateTime, Utc};
 
 use crate::model::{PageMeta, TimeSpan};
 use crate::robot::error::{ConnectionLoss, SessionError};
-use crate::robot::session::{PageRequest, RequestOutcome, RequestPurpose, Session, display_url};
+use crate::robot::request::{PageRequest, RequestOutcome};
 
 /// The longest pause of our own backoff.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// A longer `Retry-After` is a mistake, or an attempt to get rid of us (docs/design/safety.md 6.23).
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(7 * 24 * 3600);
 
-impl Session {
-    /// Sends a request until the outcome is final or the retries are used up.
-    pub(in crate::robot) async fn send_with_retries(
-        &mut self,
-        request: &PageRequest,
-        purpose: RequestPurpose,
-    ) -> Result<RequestOutcome, SessionError> {
-        let tries = if self.no_retries { 0 } else { self.limits.retries };
-        let mut pauses = ExponentialBuilder::default()
-            .with_min_delay(self.timeouts.first_retry_delay)
+/// The retries of one request.
+pub struct Retries {
+    pauses: ExponentialBackoff,
+    most: u32,
+    made: u32,
+}
+
+impl Retries {
+    pub fn new(most: u32, first_delay: Duration) -> Retries {
+        let pauses = ExponentialBuilder::default()
+            .with_min_delay(first_delay)
             .with_max_delay(MAX_BACKOFF)
-            .with_max_times(usize::try_from(tries).unwrap_or(usize::MAX))
+            .with_max_times(usize::try_from(most).unwrap_or(usize::MAX))
             .with_jitter()
             .build();
-        for number in 1.. {
-            let came = self.attempt(request, purpose).await;
-            let wish = match &came {
-                Ok(RequestOutcome::Page(page)) => retry_after(&page.meta, Utc::now()),
-                Ok(RequestOutcome::Redirect { .. } | RequestOutcome::CacheMiss) | Err(_) => None,
-            };
-            let pause = if is_retryable(request, &came) { pauses.next() } else { None };
-            let wait = pause.map(|pause| pause.max(wish.unwrap_or_default()));
-            let Some(wait) = wait.filter(|wait| Instant::now() + *wait < self.deadline) else {
-                self.run_host.finish_turn(wish.unwrap_or_default());
-                return came;
-            };
-            self.run_host.finish_turn(wait);
-            let why = came.err().map(|error| format!(": {error}")).unwrap_or_default();
-            let (method, url) = (request.method(), display_url(&request.url));
-            self.note(format!("{method} {url}{why}; retry {number} of {tries} in {}", rounded(wait)));
-            self.before_deadline(tokio::time::sleep(wait), &request.url).await?;
-        }
-        unreachable!("the tries are counted")
+        Retries { pauses, most, made: 0 }
+    }
+
+    /// The pause before the next attempt, at least as long as the site wishes; `None` if this outcome is final.
+    pub fn next_pause(
+        &mut self,
+        request: &PageRequest,
+        came: &Result<RequestOutcome, SessionError>,
+        wish: Option<Duration>,
+        deadline: Instant,
+    ) -> Option<Duration> {
+        let pause = if is_retryable(request, came) { self.pauses.next() } else { None };
+        let wait = pause.map(|pause| pause.max(wish.unwrap_or_default()));
+        let wait = wait.filter(|wait| Instant::now() + *wait < deadline)?;
+        self.made += 1;
+        Some(wait)
+    }
+
+    /// `retry 1 of 2 in 1s`
+    pub fn describe(&self, wait: Duration) -> String {
+        format!("retry {} of {} in {}", self.made, self.most, rounded(wait))
+    }
+}
+
+/// The pause that the site asks for.
+pub fn wished_pause(came: &Result<RequestOutcome, SessionError>, now: DateTime<Utc>) -> Option<Duration> {
+    match came {
+        Ok(RequestOutcome::Page(page)) => retry_after(&page.meta, now),
+        Ok(RequestOutcome::Redirect { .. } | RequestOutcome::CacheMiss) | Err(_) => None,
     }
 }
 

@@ -1,18 +1,18 @@
 //! robots.txt (RFC 9309): which paths a site allows robots; fetched once for each origin and cached for a day.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use chrono::{TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use texting_robots::Robot;
 use url::Url;
 
 use crate::model::RobotsTxt;
-use crate::robot::address::origin;
+use crate::model::address::origin;
 use crate::robot::error::SessionError;
-use crate::robot::session::{PageRequest, RequestOutcome, RequestPurpose, Session};
 
 /// RFC 9309, section 2.3.1.2.
-const MAX_REDIRECTS: u32 = 5;
+pub const MAX_REDIRECTS: u32 = 5;
 /// RFC 9309, section 2.4: an older one should not be used.
 const MAX_ROBOTS_AGE: TimeDelta = TimeDelta::hours(24);
 /// Some files ask for an hour between two requests, and mean other robots.
@@ -42,24 +42,37 @@ enum RobotsPolicy {
     },
 }
 
-impl Session {
-    /// Fails if the site's robots.txt disallows this URL.
-    pub(in crate::robot) async fn check_robots_txt(&mut self, url: &Url) -> Result<(), SessionError> {
-        let Some(name) = self.limits.robot.clone() else { return Ok(()) };
-        let origin = origin(url);
-        if !self.robots.contains_key(&*origin) {
-            let fresh =
-                self.run_host.cached_robots_txt(&origin).filter(|it| Utc::now() - it.fetched_at < MAX_ROBOTS_AGE);
-            let rules = match fresh {
-                Some(robots) => RobotsRules::parse(&name, &robots.text),
-                None => self.fetch_robots(&name, url, &origin).await?,
-            };
-            if self.robots.len() >= MAX_ORIGINS {
-                self.robots.clear();
-            }
-            self.robots.insert(origin.clone().into_owned(), rules);
+/// The rules of the origins that a run has met.
+pub struct RobotsCache {
+    /// Our product token.
+    name: String,
+    rules: HashMap<String, RobotsRules>,
+}
+
+impl RobotsCache {
+    pub fn new(user_agent: &str) -> RobotsCache {
+        RobotsCache { name: product_token(user_agent), rules: HashMap::new() }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn contains(&self, origin: &str) -> bool {
+        self.rules.contains_key(origin)
+    }
+
+    pub fn insert(&mut self, origin: String, rules: RobotsRules) {
+        if self.rules.len() >= MAX_ORIGINS {
+            self.rules.clear();
         }
-        match self.robots[&*origin].forbidding_rule(&name, url) {
+        self.rules.insert(origin, rules);
+    }
+
+    /// Fails if the rules of its origin disallow this URL.
+    pub fn check(&self, url: &Url) -> Result<(), SessionError> {
+        let origin = origin(url);
+        match self.rules.get(&*origin).and_then(|rules| rules.forbidding_rule(&self.name, url)) {
             None => Ok(()),
             Some(rule) => {
                 Err(SessionError::RobotsTxt { origin: origin.into_owned(), path: url.path().to_owned(), rule })
@@ -67,49 +80,23 @@ impl Session {
         }
     }
 
-    pub(in crate::robot) fn crawl_delay(&self, url: &Url) -> Duration {
-        self.robots.get(&*origin(url)).map_or(Duration::ZERO, |rules| rules.crawl_delay)
-    }
-
-    /// A failing connection ends the run with its own cause: the page's request would have failed in the same way.
-    async fn fetch_robots(&mut self, name: &str, url: &Url, origin: &str) -> Result<RobotsRules, SessionError> {
-        let mut request = PageRequest::get(url.join("/robots.txt").expect("a path that every http address can have"));
-        let mut text = String::new();
-        for _ in 0..=MAX_REDIRECTS {
-            match self.send_with_retries(&request, RequestPurpose::Robots).await? {
-                RequestOutcome::Page(page) => {
-                    let status = page.meta.status;
-                    if status == 429 || status >= 500 {
-                        return Ok(RobotsRules {
-                            policy: RobotsPolicy::Unavailable { status },
-                            crawl_delay: Duration::ZERO,
-                        });
-                    }
-                    if status < 300 {
-                        text = String::from_utf8_lossy(&page.body).into_owned();
-                    }
-                    break;
-                }
-                RequestOutcome::Redirect { status, location } => {
-                    // A redirect that is not allowed counts as no robots.txt.
-                    let Ok(next) = self.follow_redirect(&request, status, &location) else { break };
-                    if self.guard.check_url(&next.url).is_err() {
-                        break;
-                    }
-                    request = next;
-                }
-                RequestOutcome::CacheMiss => break,
-            }
-        }
-        let robots = RobotsTxt { origin: origin.to_owned(), text, fetched_at: Utc::now() };
-        let rules = RobotsRules::parse(name, &robots.text);
-        self.run_host.cache_robots_txt(robots);
-        Ok(rules)
+    pub fn crawl_delay(&self, url: &Url) -> Duration {
+        self.rules.get(&*origin(url)).map_or(Duration::ZERO, |rules| rules.crawl_delay)
     }
 }
 
+/// Whether a cached robots.txt may still be used.
+pub fn is_fresh(robots: &RobotsTxt, now: DateTime<Utc>) -> bool {
+    now - robots.fetched_at < MAX_ROBOTS_AGE
+}
+
 impl RobotsRules {
-    fn parse(name: &str, text: &str) -> RobotsRules {
+    /// It could not be fetched because of the site.
+    pub fn unavailable(status: u16) -> RobotsRules {
+        RobotsRules { policy: RobotsPolicy::Unavailable { status }, crawl_delay: Duration::ZERO }
+    }
+
+    pub fn parse(name: &str, text: &str) -> RobotsRules {
         let says_something = |line: &&str| {
             let line = line.trim_start();
             !line.is_empty() && !line.starts_with('#')
@@ -153,7 +140,7 @@ fn forbidding_line(name: &str, text: &str, url: &Url) -> String {
 }
 
 /// The product token by which robots.txt files name a robot: the first word of its `User-Agent`, without version.
-pub fn product_token(user_agent: &str) -> String {
+fn product_token(user_agent: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_');
     let word: String = user_agent.chars().take_while(|c| is_word(*c)).collect();
     if word.is_empty() { "*".to_owned() } else { word.to_ascii_lowercase() }

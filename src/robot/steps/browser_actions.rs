@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use super::super::WalkError;
 use super::super::browser::{Browser, WaitCondition};
-use super::super::form::ElementPosition;
-use super::super::link::{self, LinkQuery};
 use super::super::session::Session;
 use super::super::walker::Walker;
-use super::follow::{describe, selector};
+use super::follow::describe;
 use crate::model::Failure;
 use crate::model::script::{LinkSelector, ScrollStep, WaitForStep};
+use crate::page::form::ElementPosition;
+use crate::page::links::{self, LinkQuery};
 
 /// The timeout of `wait_for` without `timeout`.
 const DEFAULT_WAIT: Duration = Duration::from_secs(10);
@@ -75,11 +75,11 @@ pub async fn wait(walker: &mut Walker<'_>, time: Duration) -> Result<(), WalkErr
 
 /// The element to click: any element that a selector names, or a button or link with the text.
 pub fn find_clickable(walker: &Walker<'_>, wanted: &LinkSelector) -> Result<Option<ElementPosition>, WalkError> {
-    let css = wanted.css.as_deref().map(|css| selector(walker, css)).transpose()?;
+    let css = wanted.css.as_deref().map(|css| walker.selector(css)).transpose()?;
     let text = wanted.text.as_deref().map(|text| walker.expand(text)).transpose()?;
     let tree = &walker.current_page()?.tree;
     let said = LinkQuery { css: css.as_ref(), text: text.as_deref(), rel: wanted.rel.as_deref() };
-    Ok(link::clickable(tree, said).map(|node| ElementPosition::of(tree, node)))
+    Ok(links::clickable(tree, said).map(|node| ElementPosition::of(tree, node)))
 }
 
 fn browser_and_session<'w>(walker: &'w mut Walker<'_>) -> Result<(&'w mut Browser, &'w mut Session), WalkError> {

@@ -1,13 +1,13 @@
 //! Conditions on the current page or on a variable: `expect`, and `when` of an `if`.
 
 use super::super::WalkError;
-use super::super::session::display_url;
-use super::super::walker::{LoadedPage, Walker};
-use super::follow::selector;
+use super::super::loaded_page::LoadedPage;
+use super::super::walker::Walker;
 use super::match_values;
 use crate::model::Failure;
+use crate::model::address::display_url;
 use crate::model::script::{Condition, ExpectCause};
-use crate::page::tree::collapse;
+use crate::page::text::collapse;
 
 pub fn expect(walker: &mut Walker<'_>, condition: &Condition) -> Result<(), WalkError> {
     match unmet_part(walker, condition)? {
@@ -56,7 +56,7 @@ pub fn unmet_part(walker: &Walker<'_>, condition: &Condition) -> Result<Option<S
         }
     }
     if let Some(css) = &condition.css
-        && selector(walker, css)?.first(&stand.tree, stand.tree.root()).is_none()
+        && walker.selector(css)?.first(&stand.tree, stand.tree.root()).is_none()
     {
         return Ok(Some(format!("nothing on {url} matches `{css}`")));
     }

@@ -5,9 +5,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::super::WalkError;
-use super::super::session::{PageRequest, display_url};
-use super::super::walker::{LoadedPage, Walker};
+use super::super::loaded_page::LoadedPage;
+use super::super::request::PageRequest;
+use super::super::walker::Walker;
+use super::visit;
 use crate::model::Failure;
+use crate::model::address::display_url;
 use crate::model::script::DetailsStep;
 
 /// After more failures in a row the run fails: the site is down or blocks us.
@@ -15,7 +18,7 @@ const MAX_FAILURES: u32 = 10;
 
 pub async fn details(walker: &mut Walker<'_>, step: &DetailsStep) -> Result<(), WalkError> {
     let links = walker.observer.links(step.column.as_deref());
-    let links = links.map_err(|why| walker.error(Failure::Robot, why))?;
+    let links = links.map_err(|error| walker.error(Failure::Robot, error.to_string()))?;
     let most = step.max.map_or(links.len(), |max| links.len().min(max as usize));
     if most < links.len() {
         walker.trace(format!("{} records have a detail page; the first {most} are read (`max`)", links.len()));
@@ -71,7 +74,7 @@ async fn fetch_detail(
     list: Option<&LoadedPage>,
 ) -> Result<Rc<LoadedPage>, WalkError> {
     let referrer = list.map(|list| list.page.meta.url.clone());
-    walker.go(PageRequest { referrer, ..PageRequest::get(url) }, true).await?;
+    visit::go(walker, PageRequest { referrer, ..PageRequest::get(url) }, true).await?;
     let here = walker.current.clone();
     here.ok_or_else(|| walker.error(Failure::Internal, "the fetched detail page is missing"))
 }

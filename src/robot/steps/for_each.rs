@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::super::WalkError;
-use super::super::items;
 use super::super::walker::Walker;
 use crate::model::Failure;
-use crate::model::script::ForEachStep;
+use crate::model::script::{ForEachStep, items};
 
 pub async fn for_each(walker: &mut Walker<'_>, step: &ForEachStep) -> Result<(), WalkError> {
     let items = items(walker, step)?;
@@ -28,7 +27,7 @@ pub async fn for_each(walker: &mut Walker<'_>, step: &ForEachStep) -> Result<(),
             walker.item_columns.pop();
         }
         match done {
-            Ok(()) => walker.extract_by_default(&step.steps)?,
+            Ok(()) => super::extract_by_default(walker, &step.steps)?,
             Err(trouble) if step.go_on && may_go_on(trouble.cause) => {
                 walker.trace(format!("“{value}” skipped: {}", trouble.sentence));
                 failed.push(value);
@@ -60,5 +59,5 @@ fn items(walker: &Walker<'_>, step: &ForEachStep) -> Result<Vec<BTreeMap<String,
     let Some(text) = walker.files.get(name) else {
         return Err(walker.error(Failure::Config, format!("there is no file {name} in the task's folder")));
     };
-    items::read(&step.name, name, text).map_err(|why| walker.error(Failure::Config, why))
+    items::read(&step.name, name, text).map_err(|error| walker.error(Failure::Config, error.to_string()))
 }

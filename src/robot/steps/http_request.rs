@@ -1,17 +1,17 @@
 //! `get` and `post`: a request that the script describes.
 
 use serde_json::Value;
-use url::{Url, form_urlencoded};
+use url::form_urlencoded;
 
-use super::super::session::{PageRequest, RequestBody};
+use super::super::WalkError;
+use super::super::request::{PageRequest, RequestBody};
 use super::super::walker::Walker;
-use super::super::{WalkError, link};
-use crate::model::Failure;
+use super::visit;
 use crate::model::script::RequestStep;
 
 pub async fn get(walker: &mut Walker<'_>, ask: &RequestStep, strict: bool) -> Result<(), WalkError> {
     let request = request(walker, ask)?;
-    walker.go(request, strict).await
+    visit::go(walker, request, strict).await
 }
 
 pub async fn post(walker: &mut Walker<'_>, ask: &RequestStep, strict: bool) -> Result<(), WalkError> {
@@ -32,11 +32,11 @@ pub async fn post(walker: &mut Walker<'_>, ask: &RequestStep, strict: bool) -> R
         }
     });
     request.referrer = walker.current.as_ref().map(|stand| stand.page.meta.url.clone());
-    walker.go(request, strict).await
+    visit::go(walker, request, strict).await
 }
 
 fn request(walker: &Walker<'_>, ask: &RequestStep) -> Result<PageRequest, WalkError> {
-    let mut url = resolve_url(walker, &walker.expand(&ask.url)?)?;
+    let mut url = walker.resolve_url(&walker.expand(&ask.url)?)?;
     for (key, value) in &ask.query {
         let (key, value) = (walker.expand(key)?, walker.expand(value)?);
         url.query_pairs_mut().append_pair(&key, &value);
@@ -46,14 +46,6 @@ fn request(walker: &Walker<'_>, ask: &RequestStep) -> Result<PageRequest, WalkEr
         request.headers.push((name.clone(), walker.expand(value)?));
     }
     Ok(request)
-}
-
-/// Resolves a URL of the script against the current page, or against the task's `url`.
-pub fn resolve_url(walker: &Walker<'_>, text: &str) -> Result<Url, WalkError> {
-    let here = walker.current.as_ref().map(|stand| link::base(&stand.tree, &stand.page.meta.url));
-    let base = here.or_else(|| walker.task.url.clone());
-    let url = base.map_or_else(|| Url::parse(text), |base| base.join(text));
-    url.map_err(|error| walker.error(Failure::Config, format!("“{text}” is not a URL: {error}")))
 }
 
 /// Expands variables in strings only, so a number from a variable is sent as a string.

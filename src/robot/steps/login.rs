@@ -5,41 +5,24 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use url::Url;
 
 use super::super::WalkError;
-use super::super::form::{self, Form, FormField, SubmitButton};
-use super::super::session::{PageRequest, display_url};
+use super::super::login_state::LoginState;
+use super::super::request::PageRequest;
 use super::super::walker::Walker;
-use super::{condition, http_request, submit};
+use super::{condition, form_request};
 use crate::model::Failure;
+use crate::model::address::display_url;
 use crate::model::script::LoginStep;
-use crate::page::tree::collapse;
-
-/// The login that was made.
-#[derive(Clone)]
-pub struct LoginState {
-    step: LoginStep,
-    /// The page with the form.
-    login_url: Option<Url>,
-    /// One logout may be an expired session; a second one is an error.
-    has_logged_in_again: bool,
-    /// Set during the login: its own pages must not trigger another one.
-    in_progress: bool,
-}
-
-impl LoginState {
-    pub fn is_in_progress(&self) -> bool {
-        self.in_progress
-    }
-}
+use crate::page::form::{self, Form, FormField, SubmitButton};
+use crate::page::text::collapse;
 
 pub async fn login(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
     if step.basic {
         return log_in_with_basic_auth(walker, step).await;
     }
     let door = match &step.url {
-        Some(url) => Some(http_request::resolve_url(walker, &walker.expand(url)?)?),
+        Some(url) => Some(walker.resolve_url(&walker.expand(url)?)?),
         None => walker.current.as_ref().map(|stand| stand.page.meta.url.clone()),
     };
     walker.login =
@@ -90,7 +73,7 @@ fn set_in_progress(walker: &mut Walker<'_>, busy: bool) {
 /// Sends user and password with every request to the site; the first response shows whether they are right.
 async fn log_in_with_basic_auth(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
     let url = match &step.url {
-        Some(url) => http_request::resolve_url(walker, &walker.expand(url)?)?,
+        Some(url) => walker.resolve_url(&walker.expand(url)?)?,
         None => walker.task.url.clone().ok_or_else(|| walker.error(Failure::Config, "`basic = true` needs a `url`"))?,
     };
     let (user, password) = (walker.expand(&step.user)?, walker.expand(&step.password)?);
@@ -125,7 +108,9 @@ async fn fill_login_forms(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(
     walker.return_browser_to_page().await?;
     let Some(mut form) = login_form(walker, step)? else {
         let there = form::find_all(&walker.current_page()?.tree);
-        return Err(walker.error(Failure::Login, submit::no_form(step.form.as_deref().unwrap_or("login"), &there)));
+        return Err(
+            walker.error(Failure::Login, form_request::no_form(step.form.as_deref().unwrap_or("login"), &there))
+        );
     };
     let mut said = BTreeMap::new();
     for (name, value) in &step.fields {
@@ -163,7 +148,7 @@ fn name_of(field: Option<&FormField>, otherwise: &str) -> String {
 }
 
 async fn submit_form(walker: &mut Walker<'_>, form: &Form, said: &BTreeMap<String, String>) -> Result<(), WalkError> {
-    let request = submit::form_request(walker, form, said, SubmitButton::First)?;
+    let request = form_request::form_request(walker, form, said, SubmitButton::First)?;
     walker.go_without_relogin(request, false).await?;
     let status = walker.current_page()?.page.meta.status;
     match status {

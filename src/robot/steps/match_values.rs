@@ -1,16 +1,14 @@
 //! `match` and `substitute`: set variables from the page, a header, the URL or another variable.
 
-use regex::{Captures, Regex, RegexBuilder};
+use regex::{Captures, Regex};
 use serde_json::Value;
 
 use super::super::WalkError;
-use super::super::walker::{LoadedPage, Walker};
-use super::follow::selector;
+use super::super::loaded_page::LoadedPage;
+use super::super::walker::Walker;
 use crate::model::Failure;
-use crate::model::script::{MatchStep, SubstituteStep};
+use crate::model::script::{MatchStep, SubstituteStep, pattern};
 
-/// A pattern that compiles to more would cost more than the page it is used on. The regex engine never backtracks.
-pub const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// How many matches `all` may find; more end the run with cause `limit`.
 const MAX_MATCHES: usize = 10_000;
 
@@ -51,16 +49,7 @@ pub fn substitute(walker: &mut Walker<'_>, step: &SubstituteStep) -> Result<(), 
 }
 
 pub fn regex(walker: &Walker<'_>, pattern: &str) -> Result<Regex, WalkError> {
-    compile_regex(pattern).map_err(|why| walker.error(Failure::Config, why))
-}
-
-/// Compiles a regular expression of a script.
-pub fn compile_regex(pattern: &str) -> Result<Regex, String> {
-    RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build().map_err(|error| {
-        let text = error.to_string();
-        let why = text.lines().last().unwrap_or("it does not compile").trim_start_matches("error: ");
-        format!("the regular expression `{pattern}` cannot be used: {why}")
-    })
+    pattern::compile(pattern).map_err(|error| walker.error(Failure::Config, error.to_string()))
 }
 
 /// The texts to search: elements, JSON values, headers, a variable, the URL or the whole page.
@@ -79,7 +68,7 @@ fn match_sources(walker: &Walker<'_>, step: &MatchStep) -> Result<Vec<String>, W
         return Ok(json_texts(stand, path));
     }
     if let Some(css) = &step.css {
-        let selector = selector(walker, css)?;
+        let selector = walker.selector(css)?;
         let nodes = selector.all(&stand.tree, stand.tree.root()).into_iter();
         return Ok(match &step.attribute {
             Some(name) => nodes.filter_map(|node| stand.tree.attribute(node, name).map(str::to_owned)).collect(),

@@ -5,27 +5,56 @@ mod condition;
 mod details;
 mod follow;
 mod for_each;
+mod form_request;
 mod http_request;
 mod login;
 mod match_values;
 mod paginate;
 mod paginator;
 mod submit;
+mod visit;
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
 use super::WalkError;
+use super::request::PageRequest;
 use super::walker::Walker;
-use crate::model::ScriptStep;
+use crate::model::script::PaginateStep;
+use crate::model::{Failure, ScriptStep};
 
-pub use login::{LoginState, is_logged_out, log_in_again};
-pub use match_values::compile_regex;
-pub use paginate::paginate;
+/// Runs a whole script. The implied script of a task without robot.toml: get `url`, paginate.
+pub async fn run_script(walker: &mut Walker<'_>, all: &[ScriptStep]) -> Result<(), WalkError> {
+    if !all.is_empty() {
+        run_all(walker, all).await?;
+        return extract_by_default(walker, all);
+    }
+    let Some(url) = walker.task.url.clone() else {
+        return Err(walker.error(Failure::Config, "the task has no `url`, neither in task.toml nor in robot.toml"));
+    };
+    visit::go(walker, PageRequest::get(url), true).await?;
+    paginate::paginate(walker, &PaginateStep::default()).await
+}
+
+/// Extracts from the last page if no step of the script says where to extract.
+fn extract_by_default(walker: &mut Walker<'_>, all: &[ScriptStep]) -> Result<(), WalkError> {
+    if !has_extracting_step(all) && !walker.extracted && walker.current.is_some() {
+        walker.extract()?;
+    }
+    Ok(())
+}
+
+/// Whether one of these steps extracts rows.
+pub fn has_extracting_step(all: &[ScriptStep]) -> bool {
+    all.iter().any(|step| {
+        matches!(step, ScriptStep::Extract(_) | ScriptStep::Paginate(_) | ScriptStep::ForEach(_))
+            || step.inner().into_iter().any(|(_, inner)| has_extracting_step(inner))
+    })
+}
 
 /// Runs the steps in order. Boxed, since `if` and `for_each` recurse.
-pub fn run_all<'w, 'a: 'w>(
+fn run_all<'w, 'a: 'w>(
     walker: &'w mut Walker<'a>,
     all: &'w [ScriptStep],
 ) -> Pin<Box<dyn Future<Output = Result<(), WalkError>> + 'w>> {

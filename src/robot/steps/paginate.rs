@@ -6,11 +6,11 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::quality::FixedState;
 
 use super::super::WalkError;
-use super::super::session::display_url;
 use super::super::walker::Walker;
 use super::paginator::{NextPage, Paginator, json_page, pages_text};
-use super::{browser_actions, match_values};
+use super::{browser_actions, match_values, visit};
 use crate::model::Failure;
+use crate::model::address::display_url;
 use crate::model::script::{PaginateStep, ScrollStep};
 use crate::page::{NodeId, Tree};
 
@@ -28,11 +28,11 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<()
         }
         walker.pages += 1;
         // A page that may not exist is requested only after a page with rows.
-        let ahead = !grown && !course.may_overshoot() && walker.can_prefetch();
+        let ahead = !grown && !course.may_overshoot() && visit::can_prefetch(walker);
         let next = if ahead { Some(course.next(walker, number).await?) } else { None };
         let (rows, next) = match next {
             Some(NextPage::Page(request)) if !request.post => {
-                (walker.extract_while_prefetching(*request).await?, Some(NextPage::AlreadyThere))
+                (visit::extract_while_prefetching(walker, *request).await?, Some(NextPage::AlreadyThere))
             }
             next if grown => (walker.extract_grown()?, next),
             next => (walker.extract()?, next),
@@ -47,7 +47,7 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<()
         grown = matches!(next, NextPage::Click(_) | NextPage::Scroll);
         match next {
             NextPage::AlreadyThere => {}
-            NextPage::Page(request) => walker.go(*request, !course.may_overshoot()).await?,
+            NextPage::Page(request) => visit::go(walker, *request, !course.may_overshoot()).await?,
             NextPage::Click(place) => browser_actions::click_element(walker, &place, true).await?,
             NextPage::Scroll => scroll(walker).await?,
             NextPage::End(why) => return stop_paging(walker, number, &why),

@@ -5,14 +5,16 @@ use std::collections::HashSet;
 use serde_json::Value;
 use url::Url;
 
-use super::super::form::ElementPosition;
-use super::super::session::{PageRequest, display_url};
+use super::super::WalkError;
+use super::super::error::SessionError;
+use super::super::request::PageRequest;
 use super::super::walker::Walker;
-use super::super::{WalkError, link, pager};
-use super::{browser_actions, follow, http_request, match_values};
+use super::{browser_actions, follow, match_values};
 use crate::model::Failure;
+use crate::model::address::display_url;
 use crate::model::script::PaginateStep;
-use crate::robot::error::SessionError;
+use crate::page::form::ElementPosition;
+use crate::page::{links, pager};
 
 /// How the next rows are reached.
 pub enum NextPage {
@@ -101,11 +103,11 @@ impl<'s> Paginator<'s> {
                     },
                     None => walker.set_variable("page", self.counter.next_number().to_string()),
                 }
-                Some(PageRequest::get(http_request::resolve_url(walker, &walker.expand(template)?)?))
+                Some(PageRequest::get(walker.resolve_url(&walker.expand(template)?)?))
             }
             PaginateStep { cursor: Some(path), .. } => {
                 let address = cursor_at(walker, path)?;
-                address.map(|address| http_request::resolve_url(walker, &address)).transpose()?.map(PageRequest::get)
+                address.map(|address| walker.resolve_url(&address)).transpose()?.map(PageRequest::get)
             }
             PaginateStep { param: Some(param), .. } => Some(PageRequest::get(with_param(
                 &walker.current_page()?.page.meta.url,
@@ -130,7 +132,7 @@ impl<'s> Paginator<'s> {
             return follow::click(walker, node);
         }
         // With the browser engine the button is clicked instead, so that the page inserts the rows itself.
-        Ok(pager::more_address(tree, &link::base(tree, url)).filter(|_| !walker.has_browser()).map(PageRequest::get))
+        Ok(pager::more_address(tree, &links::base(tree, url)).filter(|_| !walker.has_browser()).map(PageRequest::get))
     }
 }
 

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use super::server::{Server, ServerAction};
 use super::{get, session};
 use crate::model::Failure;
-use crate::robot::walker::page_problem;
+use crate::robot::page_problem::page_problem;
 
 async fn fails(act: impl Fn() -> ServerAction + Send + Sync + 'static, cause: Failure, words: &str) {
     let server = Server::start(move |_, _| act()).await;
     let mut session = session();
-    session.timeouts.first_byte = Duration::from_millis(300);
-    session.deadline = Instant::now() + Duration::from_millis(900);
+    session.transport.timeouts.first_byte = Duration::from_millis(300);
+    session.set_deadline(Instant::now() + Duration::from_millis(900));
     let error = get(&mut session, &server).await.expect_err("no page");
     assert_eq!(error.cause(), cause, "{error}");
     assert!(error.to_string().contains(words), "{error}");

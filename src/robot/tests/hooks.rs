@@ -30,7 +30,7 @@ async fn a_name_is_resolved_once_and_no_other_name_is_known() {
     for _ in 0..2 {
         assert_eq!(first.post(url.clone()).send().await.expect("an answer").status(), 200);
     }
-    let again = client(&guard, &url, PATIENCE).await.expect_err("the name leads to a private address now");
+    let again = client(&guard, &url, PATIENCE).await.expect_err("the name leads to a private address now").to_string();
     assert!(again.contains("not a public address") && again.contains("[alert] of config.toml"), "{again}");
 
     let other = Url::parse("http://other.test/").expect("an address");
@@ -59,7 +59,8 @@ async fn a_literal_address_passes_the_guard_too() {
     let server = Server::start_at(PRIVATE, |_, _| ServerAction::page("taken")).await;
     for host in ["127.0.0.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]"] {
         let webhook_request = WebhookRequest::post(server.url(host, "/hook"), serde_json::Value::Null);
-        let why = send_webhook(webhook_request, false, PATIENCE).await.err().unwrap_or_default();
+        let why =
+            send_webhook(webhook_request, false, PATIENCE).await.err().map(|it| it.to_string()).unwrap_or_default();
         assert!(why.contains("not a public address"), "{host}: {why}");
     }
     assert_eq!(server.heard(), Vec::<String>::new());

@@ -10,9 +10,9 @@ use url::Url;
 use super::server::{Server, ServerAction};
 use super::{PLAIN, get, session, session_for, task, walk};
 use crate::model::{CachedPage, Failure, RobotsTxt};
+use crate::robot::page_problem::page_problem;
+use crate::robot::request::{PageRequest, RequestBody};
 use crate::robot::run_host::{HostFuture, RunHost, StandaloneHost};
-use crate::robot::session::{PageRequest, RequestBody};
-use crate::robot::walker::page_problem;
 
 fn patient() -> crate::model::Task {
     task(&PLAIN.replace("fetch.retries = 0", "fetch.retries = 3"))
@@ -34,7 +34,7 @@ async fn what_fails_in_passing_is_tried_again_and_each_try_is_traced() {
             )
             .await;
         let mut session = session_for(&patient());
-        session.timeouts.first_retry_delay = Duration::from_millis(1);
+        session.transport.timeouts.first_retry_delay = Duration::from_millis(1);
         let page = get(&mut session, &server).await.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!((page.body.as_slice(), session.requests), (&b"ok"[..], 3), "{what}");
         let tried: Vec<_> = session.log.iter().filter(|line| line.text.contains("; retry ")).collect();

@@ -9,7 +9,7 @@ use super::server::{Server, ServerAction};
 use super::{PLAIN, PUBLIC, WalkReport, guard, task, walk, walk_with};
 use crate::model::{Page, Script, TraceLine};
 use crate::page::Tree;
-use crate::robot::{Observer, RecordLink};
+use crate::robot::{LinksError, Observer, RecordLink};
 
 /// A list page whose next link is this.
 fn list(n: usize, next: &str) -> ServerAction {
@@ -107,7 +107,7 @@ impl Observer for PrefetchObserver {
         1
     }
 
-    fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, String> {
+    fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
         Ok(Vec::new())
     }
 

@@ -5,10 +5,11 @@ use url::Url;
 
 use super::server::{Server, ServerAction};
 use super::{PLAIN, PRIVATE, guard, session_for, task, walk};
+use crate::guard::proxy::check as check_proxy;
 use crate::guard::tests::SPELLINGS;
 use crate::model::{Failure, Script, Task};
-use crate::robot::session::PageRequest;
-use crate::robot::{check_proxy, proxy};
+use crate::robot::proxy;
+use crate::robot::request::PageRequest;
 
 /// A task with the private host as its own, so that only the guard's check of the address stops it.
 fn careless(server: &Server, spelling: &str) -> Task {

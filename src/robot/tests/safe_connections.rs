@@ -14,7 +14,7 @@ use super::server::{self, Server, ServerAction};
 use super::{PLAIN, PUBLIC, guard, session_with, task};
 use crate::model::{Failure, Script};
 use crate::robot::Session;
-use crate::robot::session::PageRequest;
+use crate::robot::request::PageRequest;
 
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -71,7 +71,7 @@ fn session(authority: &Authority) -> Session {
     let mut guard = guard(&task, &Script::default());
     guard.test_overrides.authority = Some(authority.der.clone());
     let mut session = session_with(&task, guard);
-    session.timeouts.first_byte = Duration::from_millis(500);
+    session.transport.timeouts.first_byte = Duration::from_millis(500);
     session
 }
 

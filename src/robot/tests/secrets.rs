@@ -3,7 +3,7 @@
 use super::server::{Server, ServerAction};
 use super::{PLAIN, get, guard, session, session_for, task, walk};
 use crate::model::{Failure, Script};
-use crate::robot::session::PageRequest;
+use crate::robot::request::PageRequest;
 
 #[tokio::test]
 async fn input_15_a_key_in_a_header_stays_with_its_port_and_host() {

@@ -6,7 +6,7 @@ use super::*;
 async fn finds(script: &str, pages: usize, rows: usize) -> Walked {
     let site = site().await;
     let task = task(&site, "/", "");
-    assert_eq!(robot::check(&task, &toml::from_str(script).expect("a script of the test")), []);
+    assert_eq!(pieme::tasks::check_script(&task, &toml::from_str(script).expect("a script of the test")), []);
     let walked = walk(&task, script).await;
     walked.succeeds();
     let trace = walked.notes.trace.join("\n");

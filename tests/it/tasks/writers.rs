@@ -4,10 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 use chrono::{DateTime, Utc};
-use pieme::learn::adjust::RowAdjustment;
-use pieme::learn::edits::{ColumnSelector, RequestedColumn, SpreadsheetStep};
-use pieme::learn::enclose::Delimiter;
-use pieme::learn::row_rule::RowRule;
+use pieme::learn::teach::{ColumnSelector, RequestedColumn, SpreadsheetStep};
+use pieme::learn::template::{Delimiter, RowAdjustment, RowRule};
 use pieme::model::{Column, ColumnType, Row, Table};
 use pieme::tasks::{Label, LabelHelp, LabelKind, Labels, Sample};
 

@@ -1,0 +1,19 @@
+//! Applies a template to a page: template + page → records, and how similar the page is to its template.
+
+mod detail_links;
+mod extraction;
+mod fit;
+pub mod merge;
+mod mixed_formats;
+mod offset;
+mod similarity;
+mod transform;
+
+pub use detail_links::detail_links;
+pub(super) use extraction::table;
+pub use extraction::{
+    Extraction, TemplateMatch, TemplateReader, extract, rank_templates, records, visible, visible_text_columns,
+};
+pub(super) use fit::{fit, quality_floor, training_fit};
+pub use similarity::THRESHOLD;
+pub use transform::{ColumnTransform, ColumnTransformError};
