@@ -16,6 +16,7 @@ pub mod normalise;
 pub mod judge;
 pub mod guard;
 pub mod robot;
+pub mod process;
 pub mod draft;
 pub mod alert;
 pub mod tasks;

@@ -1,7 +1,6 @@
 //! Shared by the benchmarks of runs: a server process, a task that reads it, and a child process driven like the
 //! daemon's.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -10,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
-use pieme::model::RunId;
+use pieme::daemon::child::spawn::spawn_child;
 use pieme::protocol;
-use pieme::protocol::{Job, Message, ParentAnswer, ParentSocket, Secrets};
+use pieme::protocol::{FetchInput, FetchRequest, Job, ParentAnswer, RunJob, RunMessage};
 use pieme::tasks;
 
 use super::{PAGES, ROWS, server, this};
@@ -38,54 +37,33 @@ pub fn lay_out(folder: &Path, port: u16) {
 }
 
 /// The job of one run.
-pub fn assignment(folder: &Path) -> Job {
+pub fn job(folder: &Path) -> Job {
     let task = tasks::read(&folder.join("tasks/crawl")).expect("a good folder");
-    Job {
-        run: RunId::new(),
-        name: task.name,
-        task: task.task,
-        script: task.script,
-        template: task.template.map(|it| it.text()),
-        details: None,
-        files: BTreeMap::new(),
-        confirmed: true,
-        secrets: Secrets::default(),
-        cookies: None,
-        kept: Vec::new(),
-        robots: Vec::new(),
-        browser: None,
-        scratch: None,
-        past: Vec::new(),
-        parent_pid: std::process::id(),
-        stepwise: false,
-        page_job: None,
-    }
+    let fetch = FetchInput::new(&task.task, &task.script, task.template.map(|it| it.text()));
+    Job::from(RunJob { fetch, details: None, confirmed: true, past: Vec::new() })
 }
 
 /// Runs the child process that fetches and extracts, driven as by the daemon.
-pub fn child(assignment: &Job) {
-    let (mut outlet, theirs) = ParentSocket::pair().expect("a pair of sockets");
-    let mut process = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
-        .arg("run-child")
-        .stdin(Stdio::from(theirs))
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the run starts");
-    outlet.write(assignment, &[]).expect("it listens");
+pub fn child(job: &Job) {
+    let program = Path::new(env!("CARGO_BIN_EXE_pieme-daemon"));
+    let (mut process, mut outlet) = spawn_child(program).expect("the run starts");
+    outlet.write(job, &[]).expect("it listens");
     let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
     let (mut found, mut end) = (0, "it ended without a word".to_owned());
-    while let Ok(Some((message, _))) = protocol::read::<Message>(&mut stdout) {
+    while let Ok(Some((message, _))) = protocol::read_from_child::<RunMessage>(&mut stdout) {
         match message {
-            Message::Rows { rows, .. } => found += rows.len(),
-            Message::Turn { .. } => outlet.write(&ParentAnswer::Turn { wait_ms: 0 }, &[]).expect("it listens"),
-            Message::Connect { question, host, port } => {
+            RunMessage::Rows { rows, .. } => found += rows.len(),
+            RunMessage::Request(FetchRequest::Turn { .. }) => {
+                outlet.write(&ParentAnswer::Turn { wait_ms: 0 }, &[]).expect("it listens")
+            }
+            RunMessage::Request(FetchRequest::Connect { question, host, port }) => {
                 let connection = TcpStream::connect((host, port)).expect("the server is there");
                 connection.set_nodelay(true).expect("a socket");
                 outlet
                     .write_with_connection(&ParentAnswer::Connected { question }, connection.into())
                     .expect("it listens");
             }
-            Message::End(verdict) => {
+            RunMessage::End(verdict) => {
                 end = verdict.sentence;
                 break;
             }

@@ -37,11 +37,11 @@ fn compare() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     lay_out(scratch.path(), server.port);
     // In turns, since the machine's load changes from minute to minute.
-    let assignment = fed::assignment(scratch.path());
+    let job = fed::job(scratch.path());
     let mut best = [Duration::MAX; 4];
     for _ in 0..ROUNDS {
         let loops = |at_a_time| client(this().args(["bare", &server.port.to_string(), at_a_time]));
-        let goes = [loops("8"), own(&assignment), run(scratch.path()), loops("1")];
+        let goes = [loops("8"), own(&job), run(scratch.path()), loops("1")];
         best = std::array::from_fn(|i| best[i].min(goes[i]));
     }
     let [bare, own, whole, one_by_one] = best;
@@ -79,9 +79,9 @@ fn this() -> Command {
     Command::new(std::env::current_exe().expect("the benchmark itself"))
 }
 
-fn own(assignment: &Job) -> Duration {
+fn own(job: &Job) -> Duration {
     let before = children();
-    fed::child(assignment);
+    fed::child(job);
     children() - before
 }
 

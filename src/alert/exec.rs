@@ -5,36 +5,30 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
-use nix::unistd::Pid;
 use tokio::task::spawn_blocking;
 
 use super::message_text::{subject, text};
 use super::notification::Notification;
+use crate::process::ChildProcess;
 
 /// How much of the command's stderr is reported.
 const MAX_STDERR_BYTES: u64 = 2 << 10;
 
 /// Runs the command with the alert as JSON on its stdin. Its whole process group is killed at the end.
 pub async fn run(command: &[String], notice: &Notification, limit: Duration) -> Result<(), String> {
-    let mut child = spawn(command, notice).map_err(|error| format!("starting the command failed: {error}"))?;
-    let group = ProcessGroup(Pid::from_raw(i32::try_from(child.id()).map_err(|error| error.to_string())?));
+    let not_started = |error: io::Error| format!("starting the command failed: {error}");
+    let mut child = spawn(command, notice).map_err(not_started)?;
+    let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
+    let process = ChildProcess::supervise(child).map_err(not_started)?;
     let json = serde_json::to_vec(notice).unwrap_or_default();
-    let stdin = child.stdin.take();
     // A command that does not read its stdin is fine.
     let feeding = spawn_blocking(move || stdin.map(|mut stdin| stdin.write_all(&json)));
-    let stderr = child.stderr.take();
-    let words = spawn_blocking(move || stderr.map(stderr_tail).unwrap_or_default());
-    let pid = group.0;
-    // Not reaped yet: until then the kernel cannot reuse its process id, which is also the group's.
-    let ended = spawn_blocking(move || waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT));
-    let in_time = tokio::time::timeout(limit, ended).await.is_ok();
-    drop(group);
-    let status = spawn_blocking(move || child.wait()).await;
+    let words = spawn_blocking(move || stderr.map(stderr_head).unwrap_or_default());
+    let in_time = tokio::time::timeout(limit, process.exited()).await.is_ok();
+    let (_, status) = process.kill_and_wait().await;
     drop(feeding.await);
     let words = words.await.unwrap_or_default();
-    let status = status.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    let status = status.ok_or_else(|| "the command ended without an exit status".to_owned())?;
     match in_time {
         false => Err(format!("the command was killed after {} s", limit.as_secs())),
         true if status.success() => Ok(()),
@@ -72,23 +66,13 @@ fn variables(notice: &Notification) -> Vec<(&'static str, String)> {
     all.into_iter().map(|(name, value)| (name, value.replace('\0', " "))).collect()
 }
 
-fn stderr_tail(mut stderr: impl Read) -> String {
+fn stderr_head(mut stderr: impl Read) -> String {
     let mut kept = Vec::new();
     let _ = stderr.by_ref().take(MAX_STDERR_BYTES).read_to_end(&mut kept);
     // Drain the pipe, or the command would block on a full one.
     let _ = io::copy(&mut stderr, &mut io::sink());
     let line = String::from_utf8_lossy(&kept);
     line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect()
-}
-
-/// Kills the process group when dropped.
-struct ProcessGroup(Pid);
-
-impl Drop for ProcessGroup {
-    fn drop(&mut self) {
-        // An error means that the group is gone already.
-        let _ = killpg(self.0, Signal::SIGKILL);
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use pieme::cli::service::DAEMON_NAME;
-use pieme::daemon::spawn::RUN_CHILD;
+use pieme::daemon::child::spawn::RUN_CHILD;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os();

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, interval};
 
 use crate::config::Config;
-use crate::daemon::spawn::THIS_PROGRAM;
+use crate::daemon::child::spawn::THIS_PROGRAM;
 use crate::practice::{self, Site};
 use crate::web::{ADDRESS_FILE, password};
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::alert;
 use crate::config::{Config, secrets};
-use crate::daemon::control::{self, ControlReply, ControlRequest};
+use crate::daemon::http::control::{self, ControlReply, ControlRequest};
 use crate::daemon::lock::StateLock;
 use crate::model::counted;
 use crate::model::task::Engine;

@@ -1,10 +1,10 @@
 //! `pieme gc`: removes data past its retention; by the daemon if one runs, otherwise in this process.
 
 use crate::config::Config;
-use crate::daemon::control::{self, ControlReply, ControlRequest};
-use crate::daemon::gc;
+use crate::daemon::child::scratch::ScratchFolder;
+use crate::daemon::http::control::{self, ControlReply, ControlRequest};
 use crate::daemon::lock::StateLock;
-use crate::daemon::scratch::ScratchFolder;
+use crate::daemon::maintenance::gc;
 use crate::daemon::store_handle::StoreHandle;
 use crate::model::counted;
 use crate::store::{GcCounts, Store};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::config::{Config, store};
-use crate::daemon::folder_sync::FolderSync;
+use crate::daemon::fleet::folder_sync::FolderSync;
 use crate::daemon::lock::StateLock;
 use crate::model::{StoreAddress, counted};
 use crate::store::{CopyCounts, Store, copy, refuse_if_daemons_active};

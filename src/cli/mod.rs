@@ -52,7 +52,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use url::Url;
 
 use crate::config::Config;
-use crate::daemon::control::ControlReply;
+use crate::daemon::http::control::ControlReply;
 use crate::daemon::lock::LockError;
 use crate::model::TaskName;
 use crate::page::{Tree, charset};

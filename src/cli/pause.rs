@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::Utc;
 
 use crate::config::Config;
-use crate::daemon::control::{self, ControlReply, ControlRequest};
+use crate::daemon::http::control::{self, ControlReply, ControlRequest};
 use crate::daemon::lock::StateLock;
 use crate::model::TaskName;
 use crate::store::Store;

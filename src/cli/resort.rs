@@ -6,9 +6,9 @@ use std::time::Duration;
 use chrono::Utc;
 
 use crate::config::Config;
-use crate::daemon::control::{self, ControlReply, ControlRequest};
-use crate::daemon::indexer;
+use crate::daemon::http::control::{self, ControlReply, ControlRequest};
 use crate::daemon::lock::StateLock;
+use crate::daemon::maintenance::indexer;
 use crate::model::{TaskName, Verdict};
 use crate::store::{ReviewAction, Store, StoreError};
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use crate::config::Config;
-use crate::daemon::spawn::THIS_PROGRAM;
+use crate::daemon::child::spawn::THIS_PROGRAM;
 use crate::daemon::{self, DaemonError, log};
 use crate::web;
 

@@ -3,41 +3,28 @@
 //! One event loop over one closed [`Event`] enum. The loop fetches nothing, parses no HTML and never waits for a run:
 //! whatever takes time runs in the background and comes back as an event.
 
-mod adopt;
 pub mod alerts;
 pub mod child;
-mod chores;
-pub mod collect;
-pub mod connections;
-pub mod control;
-mod fleet;
-pub mod folder_sync;
-pub mod gc;
-pub mod handle;
-pub mod host_limiter;
-mod host_metrics;
+mod error;
+mod event_loop;
+pub mod fleet;
 pub mod http;
-pub mod indexer;
-mod intake;
 pub mod lock;
 pub mod log;
-mod metrics;
-mod open_store;
-pub mod overtime;
-mod process;
-pub mod progress;
-mod review;
-pub mod runner;
+pub mod maintenance;
+mod planner;
+pub mod runs;
 pub mod schedule;
-pub mod scratch;
-mod service;
-pub mod spawn;
-pub mod stepping;
+mod startup;
 pub mod store_handle;
+mod systemd;
+mod tasks;
 pub mod threads;
-pub mod watch;
 
-pub use service::{DaemonError, run};
+pub use error::DaemonError;
+pub use startup::run;
+
+use std::time::Duration;
 
 use crate::model::TaskName;
 
@@ -48,15 +35,15 @@ pub enum Event {
     /// The loop's own timeout: no event came in time, a rescan is due, or a planned run is.
     Wakeup,
     /// A fixed chore is due.
-    Chore(chores::Chore, chores::ChoreGuard),
+    Chore(maintenance::chores::Chore, maintenance::chores::ChoreGuard),
     /// The fleet lease is due for renewal; the heartbeat also reads what the other daemons do.
     RenewLease,
     /// Something may have changed in tasks/.
     FolderHint,
     /// A request from the control socket or the dashboard.
-    Request(control::ControlRequest, control::ReplySender),
+    Request(http::control::ControlRequest, http::control::ReplySender),
     /// A run has ended. `None`: its slot was taken, or another daemon owns the task.
-    RunEnded(TaskName, Option<runner::RunEnd>),
+    RunEnded { task: TaskName, end: Option<runs::runner::RunEnd>, took: Duration },
     /// A person has accepted, dropped or rolled back rows.
     Resorted(TaskName),
     /// The result of a lease renewal.

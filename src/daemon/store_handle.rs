@@ -2,7 +2,8 @@
 //! loop. A job that panics fails alone: the thread lives as long as the daemon.
 
 use std::io;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use tokio::sync::{oneshot, watch};
@@ -30,19 +31,23 @@ pub struct StoreHandle {
     jobs: mpsc::Sender<StoreJob>,
     /// The number of finished jobs; a change means that the store may have changed.
     done: watch::Receiver<u64>,
+    has_pending_ends: Arc<AtomicBool>,
 }
 
 impl StoreHandle {
     pub fn start(mut store: Store) -> io::Result<StoreHandle> {
         let (jobs, inbox) = mpsc::channel::<StoreJob>();
         let (count, done) = watch::channel(0);
+        let has_pending_ends = Arc::new(AtomicBool::new(store.has_pending_ends()));
+        let is_pending = Arc::clone(&has_pending_ends);
         thread::Builder::new().name("store".to_owned()).spawn(move || {
             for job in inbox {
                 job(&mut store);
+                is_pending.store(store.has_pending_ends(), Ordering::Relaxed);
                 count.send_modify(|done| *done += 1);
             }
         })?;
-        Ok(StoreHandle { jobs, done })
+        Ok(StoreHandle { jobs, done, has_pending_ends })
     }
 
     pub async fn call<T: FromStoreError>(&self, work: impl FnOnce(&mut Store) -> T + Send + 'static) -> T {
@@ -53,6 +58,11 @@ impl StoreHandle {
 
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.done.clone()
+    }
+
+    /// Whether the store could not record the end of a run. Asks nobody: as of the last job.
+    pub fn has_pending_ends(&self) -> bool {
+        self.has_pending_ends.load(Ordering::Relaxed)
     }
 
     /// As [`StoreHandle::call`], from a thread that may block.
@@ -96,7 +106,7 @@ mod tests {
     use chrono::{DateTime, Utc};
 
     use super::*;
-    use crate::model::TaskName;
+    use crate::model::{RunId, TaskName, Verdict};
 
     #[tokio::test]
     async fn work_that_panics_costs_only_itself() {
@@ -114,5 +124,25 @@ mod tests {
         store_handle.call(move |store| store.upsert_task(&task, None, now)).await.expect("it takes writes");
         let known = store_handle.call(|store| store.task_names()).await.expect("it can be read");
         assert_eq!(known, [name]);
+    }
+
+    #[tokio::test]
+    async fn an_end_that_the_store_owes_is_known_until_it_is_written() {
+        let folder = tempfile::tempdir().expect("a scratch folder");
+        let mut store = Store::open(&folder.path().join("pieme.db")).expect("a store");
+        let owe = |store: &mut Store| {
+            store.pending_ends().push(RunId::new(), &Verdict::interrupted(), DateTime::<Utc>::UNIX_EPOCH);
+            Ok::<_, StoreError>(())
+        };
+        owe(&mut store).expect("an end");
+        let store_handle = StoreHandle::start(store).expect("a thread");
+        let mut jobs = store_handle.changes();
+        assert!(store_handle.has_pending_ends(), "from before the start");
+        for (count, is_owed) in [(1, false), (2, true), (3, false)] {
+            let job = move |store: &mut Store| if is_owed { owe(store) } else { store.write_pending_ends() };
+            store_handle.call(job).await.expect("it takes writes");
+            jobs.wait_for(|done| *done == count).await.expect("the thread lives");
+            assert_eq!(store_handle.has_pending_ends(), is_owed, "after job {count}");
+        }
     }
 }

@@ -6,9 +6,6 @@ use std::hash::Hasher;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher13;
 
-/// Number of hashes kept, the smallest ones. Of two lists that share three records in ten, one pair in 300 looks as if
-/// it shared none; every run of every task carries the hashes, so more would be expensive.
-const SKETCH_SIZE: usize = 16;
 /// Lists with fewer records are not compared: they could share none by chance.
 const MIN_RECORDS: usize = 8;
 
@@ -20,6 +17,10 @@ pub struct MinHash {
 }
 
 impl MinHash {
+    /// Number of hashes kept, the smallest ones. Of two lists that share three records in ten, one pair in 300 looks as
+    /// if it shared none; every run of every task carries the hashes, so more would be expensive.
+    pub const SKETCH_SIZE: usize = 16;
+
     pub fn new(columns: Vec<String>) -> MinHash {
         MinHash { columns, least: BTreeSet::new() }
     }
@@ -38,10 +39,15 @@ impl MinHash {
         if is_filled {
             // The lower half of the hash is as uniform as the whole.
             self.least.insert(hasher.finish() as u32);
-            if self.least.len() > SKETCH_SIZE {
+            if self.least.len() > Self::SKETCH_SIZE {
                 self.least.pop_last();
             }
         }
+    }
+
+    /// Number of hashes.
+    pub fn hash_count(&self) -> usize {
+        self.least.len()
     }
 
     /// Estimated Jaccard index of the records of two runs; `None` where they cannot be compared.
@@ -49,7 +55,7 @@ impl MinHash {
         if self.columns != other.columns || self.least.len().min(other.least.len()) < MIN_RECORDS {
             return None;
         }
-        let least_of_both: Vec<&u32> = self.least.union(&other.least).take(SKETCH_SIZE).collect();
+        let least_of_both: Vec<&u32> = self.least.union(&other.least).take(Self::SKETCH_SIZE).collect();
         let shared = least_of_both.iter().filter(|it| self.least.contains(it) && other.least.contains(it)).count();
         Some(shared as f64 / least_of_both.len() as f64)
     }

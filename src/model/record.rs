@@ -23,10 +23,10 @@ pub struct Row {
     pub page: u32,
 }
 
-/// Maximum characters of [`Table::first_row`].
-const FIRST_ROW_CHARS: usize = 200;
-
 impl Table {
+    /// Maximum characters of [`Table::first_row`].
+    pub const FIRST_ROW_CHARS: usize = 200;
+
     /// The records as `[{"name": "text", …}, …]`, empty cells left out: what `--json` prints.
     pub fn records(&self) -> Records<'_> {
         Records(self)
@@ -35,7 +35,7 @@ impl Table {
     /// The first row as one text, for recognising the table.
     pub fn first_row(&self) -> String {
         let cells = self.rows.first().map(|row| row.cells.iter().flatten().cloned().collect::<Vec<_>>());
-        cells.unwrap_or_default().join(" | ").chars().take(FIRST_ROW_CHARS).collect()
+        cells.unwrap_or_default().join(" | ").chars().take(Table::FIRST_ROW_CHARS).collect()
     }
 
     /// Renames the columns; those without a name are dropped.

@@ -12,7 +12,7 @@ use rustix::net::{
 };
 use serde::Serialize;
 
-use super::{FrameError, frame};
+use super::frames::{FrameError, frame, write};
 
 /// Maximum number of connections received with one read.
 const MAX_CONNECTIONS_PER_MESSAGE: usize = 4;
@@ -28,7 +28,7 @@ impl ParentSocket {
     }
 
     pub fn write<T: Serialize>(&mut self, message: &T, raw: &[u8]) -> Result<(), FrameError> {
-        super::write(&mut self.0, message, raw)
+        write(&mut self.0, message, raw)
     }
 
     /// Sends a message and passes a connection with its first byte. The child owns the connection from then on.
@@ -94,10 +94,10 @@ mod tests {
             let connection = TcpStream::connect(address).expect("it is there");
             outlet.write_with_connection(&"connected", connection.into()).expect("it listens");
         });
-        let (word, raw) = super::super::read::<String>(&mut inlet).expect("a message").expect("one");
+        let (word, raw) = super::super::frames::read::<String>(&mut inlet).expect("a message").expect("one");
         assert_eq!((word.len(), &raw[..]), (1_200_000, &b"raw"[..]));
         assert!(inlet.take_connection().is_none(), "nothing came with it");
-        let (word, _) = super::super::read::<String>(&mut inlet).expect("a message").expect("one");
+        let (word, _) = super::super::frames::read::<String>(&mut inlet).expect("a message").expect("one");
         assert_eq!(word, "connected");
         let mut connection = TcpStream::from(inlet.take_connection().expect("a connection"));
         connection.write_all(b"hello").expect("it is open");
@@ -107,6 +107,6 @@ mod tests {
         other.read_to_string(&mut heard).expect("all of it");
         assert_eq!(heard, "hello");
         talking.join().expect("nobody panicked");
-        assert!(super::super::read::<String>(&mut inlet).expect("a clean end").is_none());
+        assert!(super::super::frames::read::<String>(&mut inlet).expect("a clean end").is_none());
     }
 }

@@ -9,8 +9,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
-use crate::model::Task;
-use crate::model::task::Engine;
+use crate::model::task::{Engine, Limits};
 
 /// Maximum number of open files and sockets of a run.
 const MAX_OPEN_FILES: u64 = 256;
@@ -46,15 +45,14 @@ pub fn harden_process() {
 }
 
 /// Sets the task's resource limits and enters the sandbox. If any part fails, the run does not start.
-pub fn apply(task: &Task, parent_pid: u32) -> Result<(), SandboxError> {
+pub fn apply(limits: &Limits, engine: Engine, parent_pid: u32) -> Result<(), SandboxError> {
     if getppid().as_raw() as u32 != parent_pid {
         return Err(SandboxError::Orphan);
     }
     prctl::set_no_new_privs().map_err(SandboxError::NewPrivileges)?;
-    let limits = &task.limits;
     let cpu_seconds = limits.timeout.0.as_secs().max(1);
     // Chromium is started by this process, so each of its processes inherits these limits.
-    let (memory, open_files) = match task.fetch.engine {
+    let (memory, open_files) = match engine {
         Engine::Http => (limits.memory.0, MAX_OPEN_FILES),
         Engine::Browser => (limits.memory.0.max(BROWSER_MEMORY), BROWSER_OPEN_FILES),
     };
@@ -68,7 +66,7 @@ pub fn apply(task: &Task, parent_pid: u32) -> Result<(), SandboxError> {
     ] {
         setrlimit(resource, most, at_the_very_most).map_err(|error| SandboxError::Limit(resource, error))?;
     }
-    match task.fetch.engine {
+    match engine {
         Engine::Http => restrict(),
         // Chromium must start processes and open files and sockets; it has a sandbox of its own (docs/browser.md).
         Engine::Browser => Ok(()),

@@ -7,9 +7,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::daemon::control::{self, ControlReply, ControlRequest};
-use crate::daemon::overtime::must_end_by;
-use crate::daemon::progress::Progress;
+use crate::daemon::http::control::{self, ControlReply, ControlRequest};
+use crate::daemon::runs::overtime::must_end_by;
+use crate::daemon::runs::progress::Progress;
 use crate::daemon::schedule::login_hold;
 use crate::judge::{self, Severity, TaskSnapshot};
 use crate::model::{PastRun, State, TaskName};

@@ -27,6 +27,10 @@ impl PendingEnds {
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Writes them with `end`. Those that fail stay pending, and the first error is returned.
     pub fn write_all(
         &mut self,

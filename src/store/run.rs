@@ -157,6 +157,10 @@ pub trait RunEnding {
         written
     }
 
+    fn has_pending_ends(&mut self) -> bool {
+        !self.pending_ends().is_empty()
+    }
+
     fn pending_ends(&mut self) -> &mut PendingEnds;
 
     /// Drops the staged rows of a run that will not be published.

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use serde::Deserialize;
 
-use crate::daemon::control::{ControlReply, ControlRequest};
+use crate::daemon::http::control::{ControlReply, ControlRequest};
 use crate::model::TaskName;
 use crate::store::ReviewAction;
 

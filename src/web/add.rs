@@ -13,7 +13,7 @@ use chrono::Utc;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use crate::daemon::control::ControlRequest;
+use crate::daemon::http::control::ControlRequest;
 use crate::daemon::threads::blocking;
 use crate::labelling::page::ProposalView;
 use crate::labelling::task;

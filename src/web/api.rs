@@ -8,7 +8,7 @@ use chrono::Utc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::daemon::control::ControlReply;
+use crate::daemon::http::control::ControlReply;
 use crate::model::RunId;
 use crate::show::{column_series, search_results, trace, values, verdict};
 use crate::store::BrowseQuery;

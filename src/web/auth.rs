@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use url::{Url, form_urlencoded};
 
 use crate::config::Config;
-use crate::daemon::http::is_loopback_host;
+use crate::daemon::http::server::is_loopback_host;
 
 use super::error;
 use super::error::WebError;

@@ -11,7 +11,7 @@ use futures_util::stream::{self, Stream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::daemon::progress::Progress;
+use crate::daemon::runs::progress::Progress;
 use crate::show::StatusLine;
 
 use super::SharedState;

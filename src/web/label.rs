@@ -9,7 +9,7 @@ use chrono::Utc;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::daemon::control::{ControlReply, ControlRequest};
+use crate::daemon::http::control::{ControlReply, ControlRequest};
 use crate::labelling::page::ProposalView;
 use crate::labelling::task;
 use crate::model::{RunId, State as TaskState, Table, TaskName};

@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::time::sleep;
 
 use crate::config::ListenAddress;
-use crate::daemon::connections::{LimitedListener, ListenerHealth};
+use crate::daemon::http::connections::{LimitedListener, ListenerHealth};
 
 use super::peer::Peer;
 

@@ -41,7 +41,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::{Config, ListenAddress};
 use crate::daemon::child::page_jobs::PageInspector;
-use crate::daemon::handle::DaemonHandle;
+use crate::daemon::http::handle::DaemonHandle;
 use crate::labelling::task::add::remove_abandoned;
 
 pub use route::{Access, Route};
@@ -96,7 +96,7 @@ pub fn open(door: DaemonHandle) {
     let feed = ChangeFeed::start(overview.clone());
     let listening = door.listeners.register("dashboard");
     let web = Arc::new(DashboardState {
-        inspector: PageInspector::new(door.runner.clone()),
+        inspector: PageInspector::new(door.runner.spawner.clone()),
         pending_tasks: PendingTasks::default(),
         duplicate_search: Semaphore::new(1),
         daemon: door,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use crate::daemon::handle::DaemonHandle;
-use crate::daemon::progress::Progress;
+use crate::daemon::http::handle::DaemonHandle;
+use crate::daemon::runs::progress::Progress;
 use crate::model::{State, TaskName};
 use crate::show::StatusLine;
 use crate::show::task_status;
@@ -18,6 +18,9 @@ use super::read_pool::ReadPool;
 
 /// While runs write, the tasks (there may be 10,000) are not read again within this time.
 const MAX_FRESH_AGE: Duration = Duration::from_millis(500);
+/// Without a write of this daemon the status is read again after this time all the same: other daemons write too, and
+/// a hold on logins ends with a file.
+const MAX_UNCHANGED_AGE: Duration = Duration::from_secs(1);
 /// If reading takes longer than this, pages get the cached status at once and an event when it is renewed.
 const SLOW_READ: Duration = Duration::from_millis(50);
 const MAX_STALE_AGE: Duration = Duration::from_secs(10);
@@ -85,7 +88,11 @@ impl Overview {
     }
 
     fn is_fresh(&self, seen: &CachedLines) -> bool {
-        seen.change == *self.daemon.store_changes().borrow() || seen.at.elapsed() < MAX_FRESH_AGE.max(seen.took)
+        let max_age = match seen.change == *self.daemon.store_changes().borrow() {
+            true => MAX_UNCHANGED_AGE,
+            false => MAX_FRESH_AGE,
+        };
+        seen.at.elapsed() < max_age.max(seen.took)
     }
 
     fn cache(&self) -> MutexGuard<'_, Option<CachedLines>> {

@@ -6,7 +6,7 @@ use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
 use tokio::net::{TcpListener, UnixListener};
 
-use crate::daemon::connections::LimitedListener;
+use crate::daemon::http::connections::LimitedListener;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {

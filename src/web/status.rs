@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use crate::daemon::progress::Progress;
+use crate::daemon::runs::progress::Progress;
 use crate::model::{PastRun, State as TaskState, TaskName};
 use crate::show::StatusLine;
 use crate::show::task_status::Hold;

@@ -10,21 +10,27 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 use crate::model::ConnectError;
-use crate::protocol::Message;
+use crate::protocol::FetchRequest;
+use crate::protocol::bounds::MAX_HOST_BYTES;
 use crate::robot::{ConnectFuture, Connector};
 
-use super::report;
+use super::message_sender::RequestSender;
 
 type PendingConnections = HashMap<u64, oneshot::Sender<Result<OwnedFd, ConnectError>>>;
 
 /// Connection requests that wait for the parent's answer.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct ParentConnector {
+    requests: RequestSender,
     pending: Arc<Mutex<PendingConnections>>,
     next_question: Arc<AtomicU64>,
 }
 
 impl ParentConnector {
+    pub fn new(requests: RequestSender) -> ParentConnector {
+        ParentConnector { requests, pending: Arc::default(), next_question: Arc::default() }
+    }
+
     /// Delivers the parent's answer. If the request has timed out, the connection is closed.
     pub fn complete(&self, question: u64, answer: Result<OwnedFd, ConnectError>) {
         if let Some(asker) = self.pending().remove(&question) {
@@ -39,10 +45,14 @@ impl ParentConnector {
 
 impl Connector for ParentConnector {
     fn open(&self, host: &str, port: u16, patience: Duration) -> ConnectFuture {
+        if host.len() > MAX_HOST_BYTES {
+            let too_long = format!("the host name has {} bytes; a name can have {MAX_HOST_BYTES}", host.len());
+            return Box::pin(std::future::ready(Err(ConnectError::Name(too_long))));
+        }
         let question = self.next_question.fetch_add(1, Ordering::Relaxed);
         let (ask, answer) = oneshot::channel();
         self.pending().insert(question, ask);
-        report(&Message::Connect { question, host: host.to_owned(), port });
+        (self.requests)(FetchRequest::Connect { question, host: host.to_owned(), port });
         Box::pin(async move {
             let answered = tokio::time::timeout(patience, answer).await.map_err(|_| ConnectError::TooLong)?;
             let socket =

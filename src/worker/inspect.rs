@@ -3,29 +3,30 @@
 
 use crate::labelling::page;
 use crate::labelling::page::{LabellingAnswer, LabellingQuestion, LabellingRequest, PageLabeller};
-use crate::protocol::{MAX_FRAME, Message};
-
-use super::report_with;
+use crate::protocol::bounds::{MAX_FRAME, MAX_PAGE_BYTES, MAX_SENTENCE_BYTES, cut};
+use crate::protocol::{InspectAnswer, InspectJob};
 
 /// Maximum decompressed size of a stored page, which was within the task's limit when it was fetched.
 pub(super) const MAX_UNPACKED: usize = 64 << 20;
-/// A larger page does not fit into one frame together with the answer.
-pub(super) const MAX_BODY: usize = MAX_FRAME / 2;
 
 /// Room for the message around the answer.
 const FRAME_OVERHEAD: usize = 1 << 10;
 
-/// Sends the answer with its raw bytes to the parent.
-pub fn run(question: LabellingRequest, packed: &[u8]) {
-    let (answer, raw) = answer(question, packed);
-    report_with(&Message::Inspected { answer }, &raw);
+/// The answer with its raw bytes.
+pub fn answer(job: InspectJob, packed: &[u8]) -> (InspectAnswer, Vec<u8>) {
+    match answer_request(job.request, packed) {
+        (LabellingAnswer::Refused(sentence), raw) => {
+            (InspectAnswer(LabellingAnswer::Refused(cut(sentence, MAX_SENTENCE_BYTES))), raw)
+        }
+        (answer, raw) => (InspectAnswer(answer), raw),
+    }
 }
 
-fn answer(question: LabellingRequest, packed: &[u8]) -> (LabellingAnswer, Vec<u8>) {
+fn answer_request(question: LabellingRequest, packed: &[u8]) -> (LabellingAnswer, Vec<u8>) {
     let Ok(body) = zstd::bulk::decompress(packed, MAX_UNPACKED) else {
         return (LabellingAnswer::Refused("The stored page is damaged. Run the task again.".to_owned()), Vec::new());
     };
-    if matches!(question.ask, LabellingQuestion::Take(..)) && body.len() > MAX_BODY {
+    if matches!(question.ask, LabellingQuestion::Take(..)) && body.len() > MAX_PAGE_BYTES {
         let sentence = "The page is too large for the dashboard. Use `pieme label` in a terminal.";
         return (LabellingAnswer::Refused(sentence.to_owned()), Vec::new());
     }

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::model::{CachedPage, RobotsTxt};
-use crate::protocol::{Job, Message, ParentAnswer};
-use crate::robot::{Connector, HostFuture, RunHost};
+use crate::protocol::bounds::{MAX_HOST_BYTES, MAX_TIME_MS, cut};
+use crate::protocol::{ChildSocket, FetchInput, FetchRequest, ParentAnswer, RunMessage};
+use crate::robot::{BrowserPaths, Connector, HostFuture, RunHost, WalkInput};
 
 use super::connector::ParentConnector;
-use super::{ParentAnswers, report, report_with};
+use super::message_sender::{MessageSender, RequestSender};
+use super::parent_listener::{ParentAnswers, StepCommands, listen_to_parent};
 
 /// A task without a delay keeps its turn at a host this long: asking again for every page cost more than the page.
 const TURN_HOLD: Duration = Duration::from_millis(100);
@@ -22,18 +24,32 @@ pub struct ParentHost {
     cached_pages: Vec<CachedPage>,
     robots: Vec<RobotsTxt>,
     connector: ParentConnector,
+    requests: RequestSender,
     answers: ParentAnswers,
+    /// Where pages are sent that the next run may need; none in a stepping session, which keeps nothing.
+    page_cache: Option<MessageSender<RunMessage>>,
 }
 
 impl ParentHost {
-    pub fn new(job: &Job, door: ParentConnector, answers: ParentAnswers) -> ParentHost {
-        ParentHost {
+    /// Starts to listen to the parent. Also returns the commands of a stepping session.
+    pub fn connect(
+        input: &FetchInput,
+        inlet: ChildSocket,
+        requests: RequestSender,
+        page_cache: Option<MessageSender<RunMessage>>,
+    ) -> (ParentHost, StepCommands) {
+        let connector = ParentConnector::new(Arc::clone(&requests));
+        let (answers, commands) = listen_to_parent(inlet, connector.clone());
+        let host = ParentHost {
             held_turn: None,
-            cached_pages: job.kept.clone(),
-            robots: job.robots.clone(),
-            connector: door,
+            cached_pages: input.cached_pages.clone(),
+            robots: input.robots.clone(),
+            connector,
+            requests,
             answers,
-        }
+            page_cache,
+        };
+        (host, commands)
     }
 
     /// Waits for the next answer that `wanted` accepts. One always comes: the parent's end ends this process.
@@ -61,7 +77,9 @@ impl RunHost for ParentHost {
         if delay.is_zero() {
             self.held_turn = Some((host.to_owned(), Instant::now()));
         }
-        report(&Message::Turn { host: host.to_owned(), delay_ms: ms(delay) });
+        // No host has a longer name; connecting to it fails.
+        let host = cut(host.to_owned(), MAX_HOST_BYTES);
+        (self.requests)(FetchRequest::Turn { host, delay_ms: ms(delay) });
         Box::pin(self.wait_for_answer(|answer, _| match answer {
             ParentAnswer::Turn { wait_ms } => Some(Duration::from_millis(wait_ms)),
             _ => None,
@@ -73,12 +91,12 @@ impl RunHost for ParentHost {
             return;
         }
         self.held_turn = None;
-        report(&Message::TurnFinished { pause_ms: ms(pause) });
+        (self.requests)(FetchRequest::TurnFinished { pause_ms: ms(pause) });
     }
 
     fn release_turn(&mut self) {
         if self.held_turn.take().is_some() {
-            report(&Message::TurnFinished { pause_ms: 0 });
+            (self.requests)(FetchRequest::TurnFinished { pause_ms: 0 });
         }
     }
 
@@ -91,7 +109,7 @@ impl RunHost for ParentHost {
     }
 
     fn cached_body<'h>(&'h mut self, url: &'h Url, most: u64) -> HostFuture<'h, Option<Vec<u8>>> {
-        report(&Message::Body { url: url.clone() });
+        (self.requests)(FetchRequest::Body { url: url.clone() });
         Box::pin(self.wait_for_answer(move |answer, raw| match answer {
             ParentAnswer::Body { found } => Some(found.then(|| decompress(&raw, most)).flatten()),
             _ => None,
@@ -99,10 +117,11 @@ impl RunHost for ParentHost {
     }
 
     fn cache_page(&mut self, page: CachedPage, body: &[u8]) {
-        if let Ok(packed) = zstd::encode_all(body, zstd::DEFAULT_COMPRESSION_LEVEL)
+        if let Some(sender) = &self.page_cache
+            && let Ok(packed) = zstd::encode_all(body, zstd::DEFAULT_COMPRESSION_LEVEL)
             && packed.len() <= CachedPage::MAX_BODY_BYTES
         {
-            report_with(&Message::CachePage(page), &packed);
+            sender.send(&RunMessage::CachePage(page), &packed);
         }
     }
 
@@ -115,7 +134,10 @@ impl RunHost for ParentHost {
     }
 
     fn cache_robots_txt(&mut self, robots: RobotsTxt) {
-        report(&Message::Robots(robots));
+        // Invalid bytes become longer when they are replaced.
+        if let Some(sender) = self.page_cache.as_ref().filter(|_| robots.text.len() <= RobotsTxt::MAX_BYTES) {
+            sender.send(&RunMessage::Robots(robots), &[]);
+        }
     }
 }
 
@@ -126,5 +148,17 @@ fn decompress(packed: &[u8], most: u64) -> Option<Vec<u8>> {
 }
 
 fn ms(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(MAX_TIME_MS)
+}
+
+pub fn walk_input(input: &FetchInput, deadline: Instant) -> WalkInput<'_> {
+    WalkInput {
+        task: &input.task,
+        script: &input.script,
+        secrets: &input.secrets.0,
+        files: &input.files,
+        cookies: input.cookies.as_deref(),
+        deadline,
+        browser_paths: BrowserPaths { program: input.browser.as_deref(), scratch: input.scratch.as_deref() },
+    }
 }

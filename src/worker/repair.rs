@@ -7,15 +7,15 @@ use crate::learn::repair::{doubt, repair, with_task_names};
 use crate::learn::{Candidate, Template};
 use crate::model::{RepairProposal, RepairProposals, Table};
 use crate::page::{Tree, charset};
-use crate::protocol::{Job, MAX_FRAME, Message, RepairJob};
+use crate::protocol::bounds::{MAX_FRAME, MAX_PAGE_BYTES, MAX_SENTENCE_BYTES, cut};
+use crate::protocol::{RepairAnswer, RepairJob};
 
-use super::inspect::{MAX_BODY, MAX_UNPACKED};
-use super::report_with;
+use super::inspect::MAX_UNPACKED;
 
-/// Sends the proposals and the page as the site sent it; nothing if there is no template or a limit was reached.
-pub fn run(job: &Job, repair_job: &RepairJob, raw: &[u8]) {
-    let Some((mut repair, body)) = find_list(job, repair_job, raw) else { return };
-    let body = if body.len() > MAX_BODY {
+/// The proposals and the page as the site sent it; none if the template cannot be used or a limit was reached.
+pub fn answer(job: &RepairJob, raw: &[u8]) -> Option<(RepairAnswer, Vec<u8>)> {
+    let (mut repair, body) = find_list(job, raw)?;
+    let body = if body.len() > MAX_PAGE_BYTES {
         repair.doubt.get_or_insert_with(|| "the page is too large to be kept as a sample".to_owned());
         Vec::new()
     } else {
@@ -24,36 +24,37 @@ pub fn run(job: &Job, repair_job: &RepairJob, raw: &[u8]) {
     while !fits(&repair) {
         repair.proposals.pop();
     }
-    report_with(&Message::Repaired(repair), &body);
+    repair.doubt = repair.doubt.map(|doubt| cut(doubt, MAX_SENTENCE_BYTES));
+    Some((RepairAnswer(repair), body))
 }
 
 /// Whether the proposals fit into one frame. Dropped ones are computed again when a person labels.
 fn fits(repair: &RepairProposals) -> bool {
     let bytes = serde_json::to_vec(repair).map_or(usize::MAX, |json| json.len());
-    repair.proposals.is_empty() || bytes < MAX_FRAME - MAX_BODY
+    repair.proposals.is_empty() || bytes < MAX_FRAME - MAX_PAGE_BYTES
 }
 
-fn find_list(job: &Job, repair_job: &RepairJob, raw: &[u8]) -> Option<(RepairProposals, Vec<u8>)> {
-    let (packed, mut samples) = raw.split_at_checked(repair_job.page_bytes)?;
+fn find_list(job: &RepairJob, raw: &[u8]) -> Option<(RepairProposals, Vec<u8>)> {
+    let (packed, mut samples) = raw.split_at_checked(job.page_bytes)?;
     let body = zstd::bulk::decompress(packed, MAX_UNPACKED).ok()?;
-    let charset_key = job.task.fetch.charset.as_str();
+    let charset_key = job.charset.as_str();
     let told = Some(charset_key).filter(|&it| it != "auto");
-    let page = parse_page(charset_key, &repair_job.page, &body);
+    let page = parse_page(charset_key, &job.page, &body);
     // With transformed columns the published values differ from what the template reads, so they cannot be compared
     // here. Labelling handles that case.
-    if !ColumnTransform::new(&job.task.columns).is_ok_and(|shape| shape.is_plain()) {
+    if !ColumnTransform::new(&job.columns).is_ok_and(|shape| shape.is_plain()) {
         return None;
     }
-    let template = Template::from_json(job.template.as_ref()?).ok()?;
-    let template = with_task_names(&template, &job.task.columns);
+    let template = Template::from_json(&job.template).ok()?;
+    let template = with_task_names(&template, &job.columns);
     if page.limit.is_some() {
         return None;
     }
-    let mut candidates = repair(&template, &repair_job.good, &page);
+    let mut candidates = repair(&template, &job.good, &page);
     candidates.retain(|candidate| candidate.limit.is_none());
-    let mut doubt = doubt(&template, &repair_job.good, &candidates);
+    let mut doubt = doubt(&template, &job.good, &candidates);
     if let Some(first) = candidates.first() {
-        for sample in &repair_job.samples {
+        for sample in &job.samples {
             let (body, rest) = samples.split_at_checked(sample.bytes)?;
             samples = rest;
             let page = Tree::parse(&charset::decode(body, told).text);
@@ -62,7 +63,7 @@ fn find_list(job: &Job, repair_job: &RepairJob, raw: &[u8]) -> Option<(RepairPro
             }
         }
     }
-    if repair_job.samples_left_out {
+    if job.samples_left_out {
         doubt.get_or_insert_with(|| "the samples are too large to be tested".to_owned());
     }
     Some((RepairProposals { proposals: candidates.into_iter().map(proposal).collect(), doubt }, body))

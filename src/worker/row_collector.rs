@@ -12,25 +12,19 @@ use crate::learn::{Limit, Template, UnattendedList};
 use crate::model::script::ScriptStep;
 use crate::model::{ByteSize, Page, PageMeta, Row, RunStatistics, Signs, SimilarityParts, Table, TraceLine};
 use crate::page::{Tree, signs};
-use crate::protocol;
-use crate::protocol::{Job, Message};
+use crate::protocol::bounds::{
+    BATCH_BYTES, BATCH_ROWS, FIRST_SAVED_INDEX, MAX_KEPT_PAGES, MAX_NAME_BYTES, MAX_PAGE_BYTES, MAX_ROW_BYTES,
+    MAX_SAVED_PAGES, MAX_TRACE_TEXT_BYTES, MAX_VERB_BYTES, cut,
+};
+use crate::protocol::{RunJob, RunMessage};
 use crate::robot::{LinksError, Observer, RecordLink};
 
 use super::detail_pages::DetailPages;
+use super::message_sender::MessageSender;
 use super::values::RowValues;
-use super::{message_buffer, report, report_with};
-
-/// Pages of one run that are stored; later ones are only extracted.
-const MAX_KEPT_PAGES: u32 = 20;
-/// Pages stored by the step `save` have indices from here on, and there are at most [`MAX_SAVED_PAGES`].
-const FIRST_SAVED_INDEX: u32 = 1_000;
-const MAX_SAVED_PAGES: u32 = 1_000;
-/// A page that is larger than this when compressed is not stored: it must fit into one frame.
-const MAX_KEPT_BYTES: usize = protocol::MAX_FRAME / 2;
-/// Maximum text of one record. As JSON a byte may take six bytes, and a record must fit into one frame.
-const MAX_ROW_BYTES: usize = protocol::MAX_FRAME / 8;
 
 pub struct RowCollector {
+    sender: MessageSender<RunMessage>,
     /// Applies the template.
     reader: Option<TemplateReader>,
     /// Set if the template was learned in this run.
@@ -72,12 +66,14 @@ pub struct RowCollector {
 }
 
 impl RowCollector {
-    pub fn new(job: &Job) -> Result<RowCollector, String> {
+    pub fn new(job: &RunJob, sender: MessageSender<RunMessage>) -> Result<RowCollector, String> {
         let read = |file: &str, json: &Option<String>| {
             let template = json.as_ref().map(|json| Template::from_json(json)).transpose();
             template.map_err(|error| format!("{file}: {error}"))
         };
-        let steps = job.script.every_step();
+        let input = &job.fetch;
+        let task = &input.task;
+        let steps = input.script.every_step();
         let with = steps.iter().filter_map(|step| match step {
             ScriptStep::ForEach(each) => each.column.clone(),
             _ => None,
@@ -85,7 +81,8 @@ impl RowCollector {
         let follows = steps.iter().any(|step| matches!(step, ScriptStep::Details(_)));
         let details = read("details.json", &job.details)?;
         Ok(RowCollector {
-            reader: read("template.json", &job.template)?.map(TemplateReader::new),
+            sender,
+            reader: read("template.json", &input.template)?.map(TemplateReader::new),
             clearly_ahead: None,
             pages: 0,
             rows: 0,
@@ -93,9 +90,9 @@ impl RowCollector {
             any_list: false,
             likeness: None,
             signs: Signs::default(),
-            tally: Tally::with_minhash(judge::sketch(&job.task.data.key, &job.past)).with_key(&job.task.data.key),
-            shape: ColumnTransform::new(&job.task.columns).map_err(|error| format!("task.toml: {error}"))?,
-            values: RowValues::new(&job.task.columns, job.task.schedule.timezone),
+            tally: Tally::with_minhash(judge::sketch(&task.data.key, &job.past)).with_key(&task.data.key),
+            shape: ColumnTransform::new(&task.columns).map_err(|error| format!("task.toml: {error}"))?,
+            values: RowValues::new(&task.columns, task.schedule.timezone),
             kept_pages: 0,
             saved_pages: 0,
             hashes: foldhash::quality::RandomState::default(),
@@ -138,7 +135,7 @@ impl RowCollector {
 
     /// Sends the page to be stored. It is compressed here, since the parent never decompresses untrusted bytes.
     pub fn keep_page(&mut self, page: &Page) {
-        if self.kept_pages < MAX_KEPT_PAGES && send_page(self.kept_pages, page, None) {
+        if self.kept_pages < MAX_KEPT_PAGES && self.send_page(self.kept_pages, page, None) {
             self.kept_pages += 1;
         }
     }
@@ -147,6 +144,19 @@ impl RowCollector {
     pub fn keep_failed_page(&mut self, page: &Page) {
         self.kept_pages = self.kept_pages.min(MAX_KEPT_PAGES - 1);
         self.keep_page(page);
+    }
+
+    /// Sends a page to be stored. Returns false if it is too large.
+    fn send_page(&self, index: u32, page: &Page, name: Option<&str>) -> bool {
+        match zstd::encode_all(&page.body[..], zstd::DEFAULT_COMPRESSION_LEVEL) {
+            Ok(packed) if packed.len() <= MAX_PAGE_BYTES => {
+                let saved_as = name.map(|name| cut(name.to_owned(), MAX_NAME_BYTES));
+                let meta = PageMeta { saved_as, ..page.meta.clone() };
+                self.sender.send(&RunMessage::Page { index, meta }, &packed);
+                true
+            }
+            Ok(_) | Err(_) => false,
+        }
     }
 
     /// Sends the remaining rows, merged with their detail pages, after the last page.
@@ -158,7 +168,7 @@ impl RowCollector {
             self.remark = limit.map(|limit| format!("some values of the detail pages are missing: {limit}"));
             self.check_width();
             if let Some(template) = learned {
-                report(&Message::LearnedDetails { template });
+                self.sender.send(&RunMessage::LearnedDetails { template }, &[]);
             }
             for row in table.rows {
                 self.push_row(row);
@@ -174,7 +184,7 @@ impl RowCollector {
             let mut rows = std::mem::take(&mut self.batch);
             let tally = &mut self.tally;
             let values = self.values.append_values(&self.columns, &mut rows, |column| tally.count_unread(column));
-            report(&Message::Rows { columns: self.columns.clone(), values, rows });
+            self.sender.send(&RunMessage::Rows { columns: self.columns.clone(), values, rows }, &[]);
         }
     }
 
@@ -264,12 +274,12 @@ impl RowCollector {
         if self.limit.is_some() {
             return;
         }
-        if self.batch_bytes + bytes > protocol::BATCH_BYTES && self.details.is_none() {
+        if self.batch_bytes + bytes > BATCH_BYTES && self.details.is_none() {
             self.flush();
         }
         self.batch_bytes += bytes;
         self.batch.push(row);
-        if self.batch.len() >= protocol::BATCH_ROWS && self.details.is_none() {
+        if self.batch.len() >= BATCH_ROWS && self.details.is_none() {
             self.flush();
         }
     }
@@ -297,7 +307,7 @@ impl Observer for RowCollector {
         }
         self.page_row_counts.clear();
         let new = rows.into_iter().map(|cells| self.add_row(cells, index)).filter(|&is_new| is_new).count();
-        message_buffer::set_progress(self.pages, self.rows);
+        self.sender.set_progress(RunMessage::Progress { pages: self.pages, rows: self.rows });
         new
     }
 
@@ -334,24 +344,15 @@ impl Observer for RowCollector {
     }
 
     fn save(&mut self, page: &Page, name: &str) {
-        if self.saved_pages < MAX_SAVED_PAGES && send_page(FIRST_SAVED_INDEX + self.saved_pages, page, Some(name)) {
+        if self.saved_pages < MAX_SAVED_PAGES && self.send_page(FIRST_SAVED_INDEX + self.saved_pages, page, Some(name))
+        {
             self.saved_pages += 1;
         }
     }
 
     fn trace(&mut self, line: TraceLine) {
-        report(&Message::Trace(line));
-    }
-}
-
-/// Sends a page to be stored. Returns false if it is too large.
-fn send_page(index: u32, page: &Page, name: Option<&str>) -> bool {
-    match zstd::encode_all(&page.body[..], zstd::DEFAULT_COMPRESSION_LEVEL) {
-        Ok(packed) if packed.len() <= MAX_KEPT_BYTES => {
-            let meta = PageMeta { saved_as: name.map(str::to_owned), ..page.meta.clone() };
-            report_with(&Message::Page { index, meta }, &packed);
-            true
-        }
-        Ok(_) | Err(_) => false,
+        let line =
+            TraceLine { verb: cut(line.verb, MAX_VERB_BYTES), text: cut(line.text, MAX_TRACE_TEXT_BYTES), ..line };
+        self.sender.send_soon(&RunMessage::Trace(line));
     }
 }

@@ -5,57 +5,68 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::model::{Failure, StepwiseState, Verdict};
-use crate::protocol::{Job, MAX_FRAME, Message};
+use crate::model::StepwiseState;
+use crate::protocol::bounds::{MAX_PAGE_BYTES, MAX_STEP_JSON_BYTES, json_bytes};
+use crate::protocol::{ChildSocket, StepJob, StepMessage};
 use crate::robot::Stepper;
 use crate::stepwise::{StepObserver, StepProgress, SteppedWalk};
 
-use super::parent_host::ParentHost;
-use super::{StepCommands, report_with, walk_input};
+use super::message_sender::MessageSender;
+use super::parent_host::{ParentHost, walk_input};
+use super::parent_listener::StepCommands;
 
-/// A larger page is not shown: it must fit into one frame together with the state.
-const MAX_PACKED: usize = MAX_FRAME / 2;
 const COMPRESSION_LEVEL: i32 = 3;
 
-/// Runs until the parent closes the socket, which ends this process.
-pub fn run(runtime: &Runtime, job: &Job, parent: ParentHost, words: StepCommands) -> Verdict {
-    let watch = match StepProgress::new(job.template.as_deref(), &job.task.columns) {
-        Ok(watch) => Rc::new(RefCell::new(watch)),
-        Err(sentence) => return Verdict::failed(Failure::Config, sentence),
-    };
-    let mut observer = StepObserver(Rc::clone(&watch));
-    let order = walk_input(job, Instant::now() + job.task.limits.timeout.0);
-    match Stepper::with_host(Box::new(parent), &order, &mut observer) {
-        Ok(stepper) => runtime.block_on(walk(SteppedWalk::new(stepper, watch), words)),
-        Err(trouble) => return Verdict::failed(trouble.cause, trouble.sentence),
+/// Runs until the parent closes the socket, which ends this process. If the robot cannot be started, no state is sent.
+pub fn run(runtime: &Runtime, job: &StepJob, inlet: ChildSocket) {
+    let input = &job.fetch;
+    let sender = MessageSender::start();
+    let (host, commands) = ParentHost::connect(input, inlet, sender.requests(), None);
+    let Ok(progress) = StepProgress::new(input.template.as_deref(), &input.task.columns) else { return };
+    let progress = Rc::new(RefCell::new(progress));
+    let mut observer = StepObserver(Rc::clone(&progress));
+    let order = walk_input(input, Instant::now() + input.task.limits.timeout.0);
+    if let Ok(stepper) = Stepper::with_host(Box::new(host), &order, &mut observer) {
+        runtime.block_on(walk(SteppedWalk::new(stepper, progress), commands, &sender));
     }
-    Verdict::failed(Failure::Internal, "the stepping session was ended")
 }
 
-async fn walk(mut walk: SteppedWalk<'_>, mut words: StepCommands) {
-    report_state(&walk, None);
-    while let Some(forward) = words.recv().await {
+async fn walk(mut walk: SteppedWalk<'_>, mut commands: StepCommands, sender: &MessageSender<StepMessage>) {
+    report_state(&walk, None, sender);
+    while let Some(forward) = commands.recv().await {
         let before = walk.stepper.steps_done();
         if forward && before < walk.stepper.steps().len() {
             walk.advance().await;
-            report_state(&walk, Some(before));
+            report_state(&walk, Some(before), sender);
         } else {
             if !forward {
                 walk.back();
             }
-            report_state(&walk, walk.stepper.steps_done().checked_sub(1));
+            report_state(&walk, walk.stepper.steps_done().checked_sub(1), sender);
         }
     }
 }
 
-/// Reports the state; `last` is the step that led to it.
-fn report_state(walk: &SteppedWalk<'_>, last: Option<usize>) {
+/// Reports the state; `last` is the step that led to it. A page that is too large is not shown.
+fn report_state(walk: &SteppedWalk<'_>, last: Option<usize>, sender: &MessageSender<StepMessage>) {
     let steps = walk.stepper.steps().iter().map(|step| step.verb().to_owned()).collect();
-    let stepped =
-        StepwiseState { steps, done: walk.stepper.steps_done(), last: last.map(|index| walk.step_json(index)) };
+    let last = last.map(|index| shortened(walk.step_json(index)));
+    let state = StepwiseState { steps, done: walk.stepper.steps_done(), last };
     let page = walk.stepper.page().and_then(|page| zstd::bulk::compress(&page.body, COMPRESSION_LEVEL).ok());
-    let page = page.filter(|packed| packed.len() <= MAX_PACKED).unwrap_or_default();
-    report_with(&Message::StepState(stepped), &page);
+    let page = page.filter(|packed| packed.len() <= MAX_PAGE_BYTES).unwrap_or_default();
+    sender.send(&StepMessage::State(state), &page);
+}
+
+/// A step of a long loop may have more trace and larger variables than fit into a frame; those are not shown then.
+fn shortened(mut step: Value) -> Value {
+    for (key, nothing) in [("trace", json!([])), ("variables", json!({})), ("set", json!({}))] {
+        if json_bytes(&step) <= MAX_STEP_JSON_BYTES {
+            break;
+        }
+        step[key] = nothing;
+    }
+    step
 }

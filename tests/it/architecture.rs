@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Recorded pages are parsed as a walk and the learner would parse them.
     ("draft", &["model", "page", "learn", "guard"]),
     // Delivers over the guard's connections with the robot's client.
-    ("alert", &["model", "judge", "guard", "robot"]),
+    ("alert", &["model", "judge", "guard", "robot", "process"]),
     // A folder is validated when it is dropped: its template, columns, steps and alert targets.
     ("tasks", &["model", "due", "page", "learn", "guard", "alert"]),
     ("config", &["model", "alert", "tasks"]),
@@ -33,6 +33,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     // Writes the store's rows, and has the store create SQLite files.
     ("export", &["model", "store"]),
     ("sandbox", &["model"]),
+    // Kills a process group and reaps its child; for runs and for the commands of alerts.
+    ("process", &[]),
     // A run step by step, in the terminal or in a sandboxed process.
     ("stepwise", &["model", "page", "learn", "robot"]),
     (
@@ -52,7 +54,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     // The parent of a run: connects for it under the task's guard, computes task states and sends alerts. Requests
     // about pages are passed on to a child.
-    ("daemon", &["model", "due", "labelling::page", "judge", "config", "tasks", "protocol", "store", "guard", "alert"]),
+    (
+        "daemon",
+        &[
+            "model",
+            "due",
+            "labelling::page",
+            "judge",
+            "config",
+            "tasks",
+            "protocol",
+            "store",
+            "guard",
+            "alert",
+            "process",
+        ],
+    ),
     ("labelling::task", &["model", "page", "learn", "labelling::page", "config", "store", "tasks"]),
     // One line per task and the values of rows: the same in the terminal and in the browser.
     ("show", &["model", "normalise", "judge", "config", "tasks", "store", "daemon"]),

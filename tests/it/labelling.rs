@@ -4,11 +4,7 @@ use std::sync::Arc;
 
 use pieme::config::Config;
 use pieme::daemon::child::page_jobs::PageInspector;
-use pieme::daemon::host_limiter::SharedHostLimiter;
-use pieme::daemon::progress::ProgressBoard;
-use pieme::daemon::runner::Runner;
-use pieme::daemon::spawn::Spawner;
-use pieme::daemon::store_handle::StoreHandle;
+use pieme::daemon::child::spawn::Spawner;
 use pieme::labelling::page::{CandidateChoice, LabellingAnswer, LabellingQuestion, ProposalView};
 use pieme::labelling::task;
 use pieme::learn::teach::{Block, Help, ValueLabel};
@@ -44,14 +40,8 @@ impl Desk {
         let config = Config::load(&stage.path("config.toml")).expect("the stage's own file");
         let folder = Arc::new(tasks::read(&stage.path("tasks/shop")).expect("a task"));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runner = Runner {
-            config: Arc::new(config.clone()),
-            store: StoreHandle::start(Store::open(&config.store).expect("a store")).expect("a thread"),
-            spawner: Spawner::start(env!("CARGO_BIN_EXE_pieme-daemon").into()).expect("a thread"),
-            host_limiter: SharedHostLimiter::new(1, None),
-            board: ProgressBoard::default(),
-        };
-        Desk { stage, folder, runtime: runtime.expect("a runtime"), scholar: PageInspector::new(runner), config }
+        let spawner = Spawner::start(env!("CARGO_BIN_EXE_pieme-daemon").into()).expect("a thread");
+        Desk { stage, folder, runtime: runtime.expect("a runtime"), scholar: PageInspector::new(spawner), config }
     }
 
     fn ask(&self, ask: LabellingQuestion) -> (LabellingAnswer, Vec<u8>) {

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
-use pieme::daemon::control::{MOST_CONNECTIONS, REQUEST_TIMEOUT};
+use pieme::daemon::http::control::{MOST_CONNECTIONS, REQUEST_TIMEOUT};
 
 use crate::stage::Stage;
 

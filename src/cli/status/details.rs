@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::config::Config;
-use crate::daemon::progress::Progress;
+use crate::daemon::runs::progress::Progress;
 use crate::judge;
 use crate::model::{PastRun, RunId, counted};
 use crate::show::StatusLine;

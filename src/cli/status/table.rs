@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use comfy_table::{Attribute, Cell, Color};
 
-use crate::daemon::progress::Progress;
+use crate::daemon::runs::progress::Progress;
 use crate::judge::Severity;
 use crate::model::{State, counted};
 use crate::show::StatusLine;

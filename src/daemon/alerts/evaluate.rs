@@ -11,13 +11,11 @@ use uuid::Uuid;
 use crate::alert::{self, Notification, NotifiedState, Settings, TaskCondition};
 use crate::judge::TaskSnapshot;
 use crate::model::task::Alert;
-use crate::model::{PastRun, TaskName};
+use crate::model::{PastRun, Task, TaskName};
 use crate::store::{AlertStateUpdate, AlertTask, AlertTaskFilter, OutgoingAlert, Store, StoreError, TaskRow};
-use crate::tasks::FolderChange;
+use crate::tasks::{FolderChange, TaskFolder};
 
-use crate::daemon::chores::ChoreGuard;
-use crate::daemon::overtime::must_end_by;
-use crate::daemon::service::Service;
+use crate::daemon::runs::overtime::must_end_by;
 
 /// Past runs that are read to count consecutive failures.
 const MAX_PAST_RUNS: u32 = 50;
@@ -25,70 +23,43 @@ const MAX_PAST_RUNS: u32 = 50;
 /// Up to this many changed tasks are evaluated one by one; for more, all tasks are.
 const MAX_SINGLE_EVALUATIONS: usize = 20;
 
-impl Service {
-    /// Evaluates the alert rules of these tasks in the background and queues notifications.
-    pub(in crate::daemon) fn evaluate_alerts(&self, which: AlertTaskFilter) {
-        tokio::spawn(self.evaluation(which));
-    }
-
-    /// The same for tasks whose run should have started. `chore` is held until that is done.
-    pub(in crate::daemon) fn evaluate_overdue(&self, chore: ChoreGuard) {
-        let evaluated = self.evaluation(AlertTaskFilter::DueBefore(Utc::now()));
-        tokio::spawn(async move {
-            let _until_done = chore;
-            evaluated.await;
-        });
-    }
-
-    fn evaluation(&self, which: AlertTaskFilter) -> impl Future<Output = ()> + use<> {
-        let (store_handle, notifier, config) =
-            (self.runner.store.clone(), self.notifier.clone(), Arc::clone(&self.config));
-        let since = self.started_at;
-        async move {
-            match store_handle
-                .call(move |store| evaluate_tasks(store, (&config.alert, &config.tasks), &which, since, Utc::now()))
-                .await
-            {
-                Ok(0) => {}
-                Ok(_) => notifier.wake(),
-                // Repeated after the next run, and every half minute for overdue tasks.
-                Err(error) => tracing::error!("alert evaluation failed: {error}"),
-            }
+/// The alert settings of changed folders, for the store. A broken folder keeps its previous settings.
+pub fn settings_after(
+    changes: &[FolderChange],
+    folder: impl Fn(&TaskName) -> Option<Arc<TaskFolder>>,
+) -> Vec<(TaskName, Option<Alert>)> {
+    let settings = |change: &FolderChange| match change {
+        FolderChange::Added(name) | FolderChange::Edited(name) => {
+            Some((name.clone(), alert_settings(&folder(name)?.task)?))
         }
-    }
+        FolderChange::Broken(_) | FolderChange::Removed(_) => None,
+    };
+    changes.iter().filter_map(settings).collect()
+}
 
-    /// Stores the alert settings of changed folders. A broken folder keeps its previous settings.
-    pub(in crate::daemon) async fn update_alert_settings(&self, changes: &[FolderChange]) -> Result<(), StoreError> {
-        let wanted = |change: &FolderChange| match change {
-            FolderChange::Added(name) | FolderChange::Edited(name) => Some((name.clone(), self.alert_settings(name)?)),
-            FolderChange::Broken(_) | FolderChange::Removed(_) => None,
-        };
-        let wanted: Vec<(TaskName, Option<Alert>)> = changes.iter().filter_map(wanted).collect();
-        self.runner.store.call(move |store| store.set_alert_configs(&wanted)).await?;
-        match changes {
-            few if few.len() <= MAX_SINGLE_EVALUATIONS => {
-                few.iter().for_each(|it| self.evaluate_alerts(AlertTaskFilter::One(it.name().clone())))
-            }
-            _ => self.evaluate_alerts(AlertTaskFilter::All),
-        }
-        Ok(())
+fn alert_settings(task: &Task) -> Option<Option<Alert>> {
+    let speaks = !task.alert.urls.is_empty() && !task.alert.on.is_empty();
+    // A disabled task keeps its alert state for when it is enabled again.
+    match (speaks, task.enabled) {
+        (true, false) => None,
+        (true, true) => Some(Some(task.alert.clone())),
+        (false, _) => Some(None),
     }
+}
 
-    fn alert_settings(&self, name: &TaskName) -> Option<Option<Alert>> {
-        let task = &self.registry.get(name)?.good.as_ref()?.task;
-        let speaks = !task.alert.urls.is_empty() && !task.alert.on.is_empty();
-        // A disabled task keeps its alert state for when it is enabled again.
-        match (speaks, task.enabled) {
-            (true, false) => None,
-            (true, true) => Some(Some(task.alert.clone())),
-            (false, _) => Some(None),
+/// The tasks to evaluate after a change of their folders.
+pub fn filters_after(changes: &[FolderChange]) -> Vec<AlertTaskFilter> {
+    match changes {
+        few if few.len() <= MAX_SINGLE_EVALUATIONS => {
+            few.iter().map(|it| AlertTaskFilter::One(it.name().clone())).collect()
         }
+        _ => vec![AlertTaskFilter::All],
     }
 }
 
 /// Decides for each of these tasks and queues notifications. Returns how many. A run that was due before `started_at`
 /// is overdue only when the daemon has had time for it since.
-fn evaluate_tasks(
+pub fn evaluate_tasks(
     store: &mut Store,
     (settings, tasks): (&Settings, &Path),
     which: &AlertTaskFilter,

@@ -17,7 +17,7 @@ use crate::alert::{self, DeliveryContext, DeliveryError, DeliveryTarget};
 use crate::config::{Config, secrets};
 use crate::store::{OutboxEntry, Store, StoreError};
 
-use crate::daemon::metrics::DaemonMetrics;
+use crate::daemon::http::metrics::DaemonMetrics;
 use crate::daemon::store_handle::StoreHandle;
 use crate::daemon::threads;
 

@@ -11,7 +11,7 @@ use crate::guard::Guard;
 use crate::model::{ConnectError, Script, Task};
 use crate::protocol::ParentAnswer;
 
-use crate::daemon::host_limiter::{AnswerSender, ChildAnswer};
+use super::answers::{AnswerSender, ChildAnswer};
 
 /// As long as the child waits for its answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,6 +1,11 @@
-//! What the daemon does for a child process: answers its requests, connects for it, and runs page jobs.
+//! Child processes: one lifecycle for the four jobs (`lifecycle.rs`), and what the daemon does for a child that runs.
 
+mod answers;
 pub mod connector;
+pub mod host_limiter;
+pub mod lifecycle;
 pub mod page_jobs;
-pub mod repair;
 pub mod requests;
+pub mod scratch;
+pub mod spawn;
+pub mod stepping;

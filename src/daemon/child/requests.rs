@@ -8,12 +8,13 @@ use url::Url;
 
 use crate::due;
 use crate::model::{CachedPage, RobotsTxt, RunId};
-use crate::protocol::ParentAnswer;
+use crate::protocol::{FetchRequest, ParentAnswer};
 use crate::tasks;
 use crate::tasks::{PageCache, TaskFolder};
 
+use super::answers::{AnswerSender, ChildAnswer};
 use super::connector::ChildConnector;
-use crate::daemon::host_limiter::{AnswerSender, ChildAnswer, SharedHostLimiter};
+use super::host_limiter::SharedHostLimiter;
 
 /// The longest crawl delay of a robots.txt that is honoured; a task's `fetch.delay` may be longer.
 const MAX_DELAY: Duration = Duration::from_secs(60);
@@ -28,8 +29,8 @@ pub struct ChildRequests {
     folder: TaskFolder,
     host_limiter: SharedHostLimiter,
     answers: AnswerSender,
-    pub connector: ChildConnector,
-    pub page_cache: PageCache,
+    connector: ChildConnector,
+    page_cache: PageCache,
     robots: Vec<RobotsTxt>,
     writes: u32,
 }
@@ -52,12 +53,26 @@ impl ChildRequests {
         }
     }
 
-    pub fn request_turn(&self, host: &str, delay_ms: u64) {
+    /// What the run may reuse.
+    pub fn cached_pages(&self) -> Vec<CachedPage> {
+        self.page_cache.pages()
+    }
+
+    pub fn answer(&mut self, request: FetchRequest, now: DateTime<Utc>) {
+        match request {
+            FetchRequest::Turn { host, delay_ms } => self.request_turn(&host, delay_ms),
+            FetchRequest::TurnFinished { pause_ms } => self.release_turn(pause_ms, now),
+            FetchRequest::Body { url } => self.send_cached_body(&url, now),
+            FetchRequest::Connect { question, host, port } => self.connector.connect(question, host, port),
+        }
+    }
+
+    fn request_turn(&self, host: &str, delay_ms: u64) {
         let most = MAX_DELAY.max(self.folder.task.fetch.delay.0);
         self.host_limiter.request_turn(self.run, host, Duration::from_millis(delay_ms).min(most));
     }
 
-    pub fn release_turn(&self, pause_ms: u64, now: DateTime<Utc>) {
+    fn release_turn(&self, pause_ms: u64, now: DateTime<Utc>) {
         let due = due::next_due(&self.folder.task.schedule, now, &self.folder.name);
         let period = due.ok().and_then(|due| (due.start_at - now).to_std().ok()).unwrap_or(MAX_PAUSE);
         self.host_limiter.release_turn(self.run, Duration::from_millis(pause_ms).min(period).min(MAX_PAUSE));
@@ -77,7 +92,7 @@ impl ChildRequests {
         }
     }
 
-    pub fn send_cached_body(&mut self, url: &Url, now: DateTime<Utc>) {
+    fn send_cached_body(&mut self, url: &Url, now: DateTime<Utc>) {
         let body = self.page_cache.body(url, now);
         let answer = ParentAnswer::Body { found: body.is_some() };
         // A child that has ended needs no answer.

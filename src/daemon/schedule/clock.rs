@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tokio_cron_scheduler::{Job, JobScheduler, JobSchedulerError};
 
 use crate::daemon::Event;
-use crate::daemon::chores::{COLLECT_FIRST, Chore, ChoreSender};
+use crate::daemon::maintenance::chores::{COLLECT_FIRST, Chore, ChoreSender};
 
 const EVERY_SECOND: &str = "* * * * * *";
 /// Each job that is due in the same half second takes a place; the default of 200 lost fires with 10,000 jobs. Six jobs
@@ -49,13 +49,24 @@ impl SchedulerClock {
         Ok(SchedulerClock { scheduler: jobs.start().await?, jobs })
     }
 
+    /// Replaces the scheduler if it has fallen silent.
+    pub async fn ensure_ticking(&mut self) {
+        if self.since_last_tick() < MAX_TICK_GAP {
+            return;
+        }
+        tracing::warn!("no clock tick for {} s; restarting the scheduler", MAX_TICK_GAP.as_secs());
+        if let Err(error) = self.restart().await {
+            tracing::error!("restarting the scheduler failed: {error}");
+        }
+    }
+
     /// How long ago the last tick was sent, even if the loop was too busy to handle it.
-    pub fn since_last_tick(&self) -> Duration {
+    fn since_last_tick(&self) -> Duration {
         self.jobs.last_tick.borrow().elapsed()
     }
 
     /// Replaces the scheduler. Its first garbage collection makes up for one that the old scheduler may have dropped.
-    pub async fn restart(&mut self) -> Result<(), JobSchedulerError> {
+    async fn restart(&mut self) -> Result<(), JobSchedulerError> {
         // If this fails, the next attempt comes after another gap, not with every event.
         self.jobs.last_tick.send_replace(Instant::now());
         // An old scheduler that cannot be stopped is abandoned; its ticks would do no harm.

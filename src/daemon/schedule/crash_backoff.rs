@@ -4,16 +4,18 @@
 //! The backoff is not stored. It is derived from the runs in the store and from the folder, so it is the same after a
 //! restart. A manual run, an edit of the folder, a new template or a good run ends it.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::due;
+use crate::due::{self, Due};
 use crate::model::task::Schedule;
 use crate::model::{Failure, Outcome, RunId, TaskName, Verdict};
 use crate::store::{RunRow, Store, StoreError, TaskRow, Trigger};
 use crate::tasks;
 use crate::tasks::TaskFolder;
 
-use crate::daemon::service::Service;
+use crate::daemon::store_handle::StoreHandle;
 
 /// Consecutive crashes after which the backoff starts.
 const CRASHES_BEFORE_BACKOFF: usize = 3;
@@ -86,50 +88,46 @@ pub(in crate::daemon) fn apply_to_verdict(
     Ok(until)
 }
 
-impl Service {
-    /// Computes a task's backoff after a start or an edit. The status row spares most tasks a read of their runs.
-    pub(in crate::daemon) async fn load_crash_backoff(
-        &mut self,
-        folder: &TaskFolder,
-        known: Option<&TaskRow>,
-    ) -> Result<(), StoreError> {
-        let worth_a_look = known.is_some_and(|row| {
-            row.fails_in_a_row as usize >= CRASHES_BEFORE_BACKOFF
-                && row.last_run.as_ref().is_some_and(|run| is_crash_verdict(&run.verdict))
-        });
-        let until = if worth_a_look {
-            let folder = folder.clone();
-            self.runner.store.call(move |store| load_backoff(store, &folder, None)).await?
-        } else {
-            None
+/// A task's backoff after a start or an edit. The status row spares most tasks a read of their runs.
+pub(in crate::daemon) async fn load(
+    store: &StoreHandle,
+    folder: &TaskFolder,
+    known: Option<&TaskRow>,
+) -> Result<Option<DateTime<Utc>>, StoreError> {
+    let worth_a_look = known.is_some_and(|row| {
+        row.fails_in_a_row as usize >= CRASHES_BEFORE_BACKOFF
+            && row.last_run.as_ref().is_some_and(|run| is_crash_verdict(&run.verdict))
+    });
+    if !worth_a_look {
+        return Ok(None);
+    }
+    let folder = folder.clone();
+    store.call(move |store| load_backoff(store, &folder, None)).await
+}
+
+/// The tasks in crash backoff, and until when the schedule skips them.
+#[derive(Debug, Default)]
+pub struct CrashBackoff(BTreeMap<TaskName, DateTime<Utc>>);
+
+impl CrashBackoff {
+    /// Returns whether this is a change.
+    pub fn set(&mut self, name: &TaskName, until: Option<DateTime<Utc>>) -> bool {
+        let before = match until {
+            Some(until) => self.0.insert(name.clone(), until),
+            None => self.0.remove(name),
         };
-        match until {
-            Some(until) => self.crash_backoff.insert(folder.name.clone(), until),
-            None => self.crash_backoff.remove(&folder.name),
-        };
-        Ok(())
+        before != until
     }
 
-    /// Postpones the schedule after a run, or resumes it.
-    pub(in crate::daemon) async fn set_crash_backoff(
-        &mut self,
-        name: TaskName,
-        until: Option<DateTime<Utc>>,
-    ) -> Result<(), StoreError> {
-        let before = match until {
-            Some(until) => self.crash_backoff.insert(name.clone(), until),
-            None => self.crash_backoff.remove(&name),
-        };
-        let (Some(folder), Some(planned)) = (self.folder(&name), self.queue.planned(&name)) else { return Ok(()) };
-        if before == until {
-            return Ok(());
-        }
-        if let Some(until) = until {
-            tracing::warn!(task = %name, "{name}: repeated crashes; not scheduled again before {until}");
-        }
-        let next = due::missed(&folder.task.schedule, planned.slot, Utc::now(), &name).map(|missed| missed.next);
-        self.set_planned_due(name, next);
-        self.save_due_times().await
+    pub fn until(&self, name: &TaskName) -> Option<DateTime<Utc>> {
+        self.0.get(name).copied()
+    }
+
+    /// The due time, or the first one after the backoff.
+    pub fn postpone(&self, folder: &TaskFolder, due: Due) -> Due {
+        let Some(until) = self.until(&folder.name).filter(|until| due.slot.0 < *until) else { return due };
+        let just_before = until - TimeDelta::milliseconds(1);
+        due::missed(&folder.task.schedule, due.slot, just_before, &folder.name).map_or(due, |missed| missed.next)
     }
 }
 
@@ -194,5 +192,17 @@ mod tests {
     fn a_weekly_task_is_not_put_off_to_an_earlier_day() {
         let weekly = Schedule { every: Some(TimeSpan::seconds(7 * 86_400)), ..Schedule::default() };
         assert_eq!(backoff_until(&crashes(0..5), &weekly, None), None);
+    }
+
+    #[test]
+    fn only_a_new_end_of_the_backoff_is_a_change() {
+        let (mut backoff, name) = (CrashBackoff::default(), TaskName::new("poison").expect("a name"));
+        assert!(!backoff.set(&name, None), "there was none");
+        assert!(backoff.set(&name, Some(at(HOUR))));
+        assert!(!backoff.set(&name, Some(at(HOUR))));
+        assert!(backoff.set(&name, Some(at(2 * HOUR))));
+        assert_eq!(backoff.until(&name), Some(at(2 * HOUR)));
+        assert!(backoff.set(&name, None));
+        assert_eq!(backoff.until(&name), None);
     }
 }

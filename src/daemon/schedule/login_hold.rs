@@ -13,23 +13,25 @@ use crate::store::StoreError;
 use crate::tasks;
 use crate::tasks::TaskFolder;
 
-use crate::daemon::service::Service;
+use crate::daemon::store_handle::StoreHandle;
 
 /// Added to the sentence of a refused login, so that nobody waits for the next run.
 pub const LOGIN_HOLD_NOTE: &str = "the schedule is on hold until the task or the secret is changed or the daemon is \
                                    restarted; `pieme run` tries at once";
 
-impl Service {
-    /// Whether a scheduled run would only repeat a refused login.
-    pub(in crate::daemon) async fn is_login_held(&self, folder: &TaskFolder) -> Result<bool, StoreError> {
-        let names = secrets::names(&folder.task, &folder.script);
-        if names.is_empty() {
-            return Ok(false);
-        }
-        let name = folder.name.clone();
-        let last = self.runner.store.call(move |store| store.past_verdicts(&name, 1)).await?;
-        Ok(last.first().is_some_and(|run| is_login_hold(&self.config, folder, run, self.started_at)))
+/// Whether a scheduled run would only repeat a refused login.
+pub(in crate::daemon) async fn is_held(
+    store: &StoreHandle,
+    config: &Config,
+    folder: &TaskFolder,
+    daemon: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    if secrets::names(&folder.task, &folder.script).is_empty() {
+        return Ok(false);
     }
+    let name = folder.name.clone();
+    let last = store.call(move |store| store.past_verdicts(&name, 1)).await?;
+    Ok(last.first().is_some_and(|run| is_login_hold(config, folder, run, daemon)))
 }
 
 /// Whether a task with this last run is on hold: its login was refused, and nothing has changed since.

@@ -3,6 +3,5 @@
 pub mod clock;
 pub mod crash_backoff;
 pub mod login_hold;
-pub mod pause;
 pub mod plan;
 pub mod queue;

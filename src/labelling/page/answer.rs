@@ -12,11 +12,11 @@ use crate::page::tokens::Span;
 use crate::page::{Tokens, sanitise};
 
 /// Maximum rows shown; nobody scrolls through more to confirm a list.
-const MAX_SHOWN_ROWS: usize = 100;
+pub const MAX_SHOWN_ROWS: usize = 100;
 /// Maximum characters shown of a cell.
-const MAX_SHOWN_CHARS: usize = 300;
+pub const MAX_SHOWN_CHARS: usize = 300;
 /// Maximum rows outlined on the page.
-const MAX_OUTLINED_ROWS: usize = 2_000;
+pub const MAX_OUTLINED_ROWS: usize = 2_000;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LabellingRequest {

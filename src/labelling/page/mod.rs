@@ -23,7 +23,10 @@ use crate::page::tokens::Span;
 use crate::page::{Tree, charset};
 
 pub use accept::{AcceptedList, CandidateChoice};
-pub use answer::{CandidateView, LabellingAnswer, LabellingQuestion, LabellingRequest, LineRef, ProposalView, answer};
+pub use answer::{
+    CandidateView, LabellingAnswer, LabellingQuestion, LabellingRequest, LineRef, MAX_OUTLINED_ROWS, MAX_SHOWN_CHARS,
+    MAX_SHOWN_ROWS, ProposalView, answer,
+};
 
 use column_names::{match_columns, match_transformed_columns};
 

@@ -6,9 +6,9 @@ use super::profile::Profile;
 use super::scores::{MatchScores, best_pairs, greedy_pairs};
 use crate::learn::view::{Leaf, LeafKind, Limit, PathId, PathInterner};
 
-/// The same budgets for aligning rows to known columns; rows beyond them are aligned greedily ([`greedy_pairs`]). They
-/// hold for the whole list, plus [`COMPARISONS_PER_LEAF`]: a table of fewer columns is aligned completely, however
-/// long.
+/// Budgets for aligning rows to known columns: pairs of leaf and column compared, and the cost of scoring them. Rows
+/// beyond them are aligned greedily ([`greedy_pairs`]). They hold for the whole list, plus
+/// [`COMPARISONS_PER_LEAF`]: a table of fewer columns is aligned completely, however long.
 const MAX_COMPARISONS: usize = 16_000_000;
 const COMPARISONS_PER_LEAF: usize = 100;
 const MAX_SCORED_PAIRS: usize = 8_000_000;

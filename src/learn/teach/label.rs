@@ -8,14 +8,14 @@
 mod matrix;
 mod text_positions;
 mod tree;
+mod value_label;
 
 use std::collections::{BTreeMap, BTreeSet};
-
-use serde::{Deserialize, Serialize};
 
 use text_positions::MAX_POSITIONS;
 pub use text_positions::PageText;
 pub use tree::row_sets;
+pub use value_label::{LabelledRecord, Meaning, ValueLabel};
 
 use super::edits::coalesce_columns;
 use crate::learn::candidates::Candidate;
@@ -24,43 +24,6 @@ use crate::learn::template::ColumnSource;
 use crate::model::Row;
 use crate::page::tokens::Span;
 use crate::page::tree::is_blank;
-
-/// A text of the page and its meaning according to a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ValueLabel {
-    pub meaning: Meaning,
-    pub text: String,
-}
-
-/// The meaning of a labelled text (thesis, 5.3.2); all other texts of the page are unknown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Meaning {
-    /// A value of this column.
-    Variable(String),
-    /// A text that is the same in every record and helps to recognise records, such as “by”.
-    Constant,
-    /// A text of each record that is not wanted.
-    Wildcard,
-}
-
-impl ValueLabel {
-    pub fn value(name: &str, text: &str) -> ValueLabel {
-        ValueLabel { meaning: Meaning::Variable(name.to_owned()), text: text.to_owned() }
-    }
-
-    fn name(&self) -> Option<&str> {
-        match &self.meaning {
-            Meaning::Variable(name) => Some(name),
-            Meaning::Constant | Meaning::Wildcard => None,
-        }
-    }
-}
-
-/// The labels of one record, each with its positions on the page, at least one.
-pub struct LabelledRecord {
-    pub labels: Vec<(ValueLabel, Vec<Span>)>,
-}
 
 /// Splits labels, in the order given, into records: a repeated name starts the next one.
 pub fn group_by_record(labels: &[ValueLabel]) -> Vec<Vec<ValueLabel>> {

@@ -5,11 +5,11 @@ use std::fmt;
 
 use crate::page::encode::MAX_SYMBOLS;
 
-/// Maximum leaves of a row. Alignment is quadratic in the leaves. The richest row of the corpus has some 150; a table of
-/// 300 columns with a link in each has 600.
+/// Maximum leaves of a row. Alignment is quadratic in the leaves. The richest row of the corpus has some 150; a table
+/// of 300 columns with a link in each has 600.
 pub const MAX_LEAVES: usize = 800;
-/// Maximum columns of a row set. Further leaves get no column. It is higher than the limit of a published table, because
-/// some columns are hidden.
+/// Maximum columns of a row set. Further leaves get no column. It is higher than the limit of a published table,
+/// because some columns are hidden.
 pub const MAX_COLUMNS: usize = 600;
 /// Maximum number of elements that are compared with one block.
 pub const MAX_MATCHES: usize = 20_000;

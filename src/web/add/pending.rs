@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use crate::config::Config;
-use crate::daemon::runner::{RunOrder, RunResult, Runner};
+use crate::daemon::runs::runner::{RunOrder, RunResult, Runner};
 use crate::daemon::store_handle::StoreHandle;
 use crate::labelling::task::add::{AddError, TaskDraft};
 use crate::model::{Failure, Outcome, RunId, TaskName, TraceLine};

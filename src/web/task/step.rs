@@ -14,7 +14,7 @@ use axum::http::HeaderMap;
 use axum::response::{Html, Redirect, Response};
 use tokio::time::{sleep, timeout};
 
-use crate::daemon::stepping::StepProcess;
+use crate::daemon::child::stepping::StepProcess;
 use crate::model::{StepwiseState, TaskName};
 use crate::tasks;
 use crate::tasks::ScriptText;

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use super::sources;
 
-/// The folders of `learn/`, in the order of `learn/mod.rs`. Each may use those before it.
+/// The folders of `learn/`, in the order of the work. Each may use those before it.
 const STAGES: &[&str] =
     &["sequence", "view", "template", "rows", "rank", "align", "columns", "apply", "candidates", "teach", "repair"];
 
-/// The stage of a source file; `None` outside `learn/` and for its `mod.rs`.
+/// The stage of a source file; `None` outside the folders of `learn/`.
 fn stage(path: &Path) -> Option<usize> {
     let names: Vec<&str> = path.iter().filter_map(|name| name.to_str()).collect();
-    let below = names.windows(2).find(|pair| pair[0] == "learn").map(|pair| pair[1])?;
+    let below = names.windows(3).find(|part| part[..2] == ["src", "learn"]).map(|part| part[2])?;
     STAGES.iter().position(|&stage| stage == below)
 }
 
@@ -34,7 +34,7 @@ fn each_stage_of_the_learner_uses_only_those_before_it() {
         let Some(own) = stage(&source.path).filter(|_| source.module == "learn") else { continue };
         for name in used_names(&source.code) {
             looked_at += 1;
-            // Another name is a re-export of `learn/mod.rs`, which uses all stages.
+            // Another name is a re-export of `learn`, which uses all stages.
             let is_before = STAGES.iter().position(|&stage| stage == name).is_some_and(|used| used <= own);
             if !is_before {
                 wrong.push(format!("{}: {} → {name}", source.path.display(), STAGES[own]));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::Utc;
-use pieme::daemon::folder_sync::FolderSync;
+use pieme::daemon::fleet::folder_sync::FolderSync;
 use pieme::store::Store;
 
 use crate::postgres::{self, Schema};

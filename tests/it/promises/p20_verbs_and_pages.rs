@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use chrono::Utc;
-use pieme::daemon::control::{ControlRequest, call_blocking};
+use pieme::daemon::http::control::{ControlRequest, call_blocking};
 use pieme::model::TaskName;
 use pieme::store::ReviewAction;
 use pieme::web::routes;

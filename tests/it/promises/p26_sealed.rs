@@ -16,8 +16,10 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::ptrace;
 use nix::sys::signal::kill;
 use nix::unistd::{Pid, geteuid};
-use pieme::model::{RunId, Script, Task};
-use pieme::protocol::{Job, ParentSocket, Secrets};
+use pieme::daemon::child::spawn::spawn_child;
+use pieme::model::task::Engine;
+use pieme::model::{Script, Task};
+use pieme::protocol::{FetchInput, Job, RunJob};
 use pieme::sandbox;
 
 use super::{again, report, role};
@@ -140,7 +142,8 @@ fn probe(sealed: bool) {
     let victim = Pid::from_raw(victim);
     if sealed {
         sandbox::harden_process();
-        sandbox::apply(&assignment().task, std::os::unix::process::parent_id()).expect("this machine can seal");
+        sandbox::apply(&task().limits, Engine::Http, std::os::unix::process::parent_id())
+            .expect("this machine can seal");
     }
     let at = |name: &str| place.join(name);
     let probes: Vec<Probe<'_>> = vec![
@@ -186,27 +189,8 @@ fn write_much(file: &Path) -> bool {
     (0..100).all(|_| file.write_all(&[0; 1 << 20]).is_ok())
 }
 
-fn assignment() -> Job {
-    Job {
-        run: RunId::new(),
-        name: pieme::model::TaskName::new("probe").expect("a name"),
-        task: toml::from_str::<Task>("url = 'https://shop.test/'").expect("a task"),
-        script: Script::default(),
-        template: None,
-        details: None,
-        files: BTreeMap::new(),
-        confirmed: true,
-        secrets: Secrets::default(),
-        cookies: None,
-        kept: Vec::new(),
-        robots: Vec::new(),
-        browser: None,
-        scratch: None,
-        past: Vec::new(),
-        parent_pid: std::process::id(),
-        stepwise: false,
-        page_job: None,
-    }
+fn task() -> Task {
+    toml::from_str("url = 'https://shop.test/'").expect("a task")
 }
 
 /// Without Landlock, because the kernel lacks it or it is blocked, a run does not start.
@@ -215,14 +199,11 @@ fn promise_26_without_the_seal_no_run_starts() {
     const NAME: &str = "promises::p26_sealed::promise_26_without_the_seal_no_run_starts";
     if role().is_some() {
         without_landlock();
-        let (mut outlet, theirs) = ParentSocket::pair().expect("a pair of sockets");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"))
-            .arg("run-child")
-            .stdin(Stdio::from(theirs))
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        outlet.write(&assignment(), &[]).expect("it listens");
+        let program = Path::new(env!("CARGO_BIN_EXE_pieme-daemon"));
+        let fetch = FetchInput::new(&task(), &Script::default(), None);
+        let job = RunJob { fetch, details: None, confirmed: true, past: Vec::new() };
+        let (mut child, mut outlet) = spawn_child(program).expect("it starts");
+        outlet.write(&Job::from(job), &[]).expect("it listens");
         let mut said = Vec::new();
         child.stdout.take().expect("a pipe").read_to_end(&mut said).expect("what it says");
         let code = child.wait().expect("it ends").code();

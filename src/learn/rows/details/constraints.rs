@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use super::Segmentation;
 use super::observe::ListExtract;
+use super::segmentation::Segmentation;
 
 /// Maximum number of moves in each of the two rounds. A bound, not tuned: on satisfiable pages of up to 120 records the
 /// search ended within a tenth of a second, the others use all moves.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Evidence, Segmentation};
+use super::evidence::Evidence;
+use super::segmentation::Segmentation;
 use crate::learn::rows::row_set::RowSet;
 use crate::learn::template::Finder;
 use crate::learn::view::PageView;

@@ -71,8 +71,8 @@ impl RepeatPattern {
 mod tests {
     use super::*;
 
-    /// The pattern of the paths in the thesis' notation: `(A(BC)*)*`. A step back ends a repeat at one label and starts it
-    /// at another; a label that a path skips is optional.
+    /// The pattern of the paths in the thesis' notation: `(A(BC)*)*`. A step back ends a repeat at one label and starts
+    /// it at another; a label that a path skips is optional.
     fn expression(paths: &[SubPath], names: &[&str]) -> String {
         let pattern = RepeatPattern::of(paths, names.len());
         let mut text = String::new();

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-use super::LabelledRecord;
 use super::matrix::{RepeatPattern, SubPath, sub_paths};
+use super::value_label::LabelledRecord;
 use crate::learn::rows::RowSet;
 use crate::learn::template::Finder;
 use crate::learn::view::PageView;
