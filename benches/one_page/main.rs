@@ -34,8 +34,8 @@ fn main() {
         ["measure", "run", port] => {
             let scratch = tempfile::tempdir().expect("a scratch folder");
             fed::lay_out(scratch.path(), port.parse().expect("a port"));
-            let assignment = fed::assignment(scratch.path());
-            measure(|| fed::child(&assignment));
+            let job = fed::job(scratch.path());
+            measure(|| fed::child(&job));
         }
         _ => compare(),
     }

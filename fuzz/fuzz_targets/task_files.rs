@@ -4,11 +4,11 @@
 
 use libfuzzer_sys::fuzz_target;
 use pieme::model::{Script, Task};
-use pieme::tasks::Source;
+use pieme::tasks::TomlSource;
 
 fuzz_target!(|bytes: &[u8]| {
     for name in ["task.toml", "robot.toml"] {
-        let source = match Source::new(name.into(), bytes.to_vec()) {
+        let source = match TomlSource::new(name.into(), bytes.to_vec()) {
             Ok(source) => source,
             Err(problem) => {
                 assert!(!problem.to_string().is_empty());

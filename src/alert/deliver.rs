@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::error::{AttemptError, DeliveryError};
 use super::notification::Notification;
 use super::settings::{Settings, Smtp};
 use super::target::DeliveryTarget;
@@ -22,21 +23,6 @@ pub struct DeliveryContext<'a> {
     pub smtp: &'a Smtp,
     /// The values of the secrets that [`secrets_of`] names.
     pub secrets: BTreeMap<String, String>,
-}
-
-/// Why a delivery failed. Contains no secrets.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{sentence}")]
-pub struct DeliveryError {
-    pub sentence: String,
-    /// The pause that the server asked for.
-    pub retry_after: Option<Duration>,
-}
-
-impl From<String> for DeliveryError {
-    fn from(sentence: String) -> DeliveryError {
-        DeliveryError { sentence, retry_after: None }
-    }
 }
 
 /// The secrets that a delivery to this target needs.
@@ -57,9 +43,11 @@ pub async fn deliver(
 ) -> Result<(), DeliveryError> {
     let blanks = Redactor::new(&means.secrets);
     let done = tokio::time::timeout(TIMEOUT, dispatch(means, target, notice, now)).await;
-    let late = || DeliveryError::from(format!("no answer within {} s", TIMEOUT.as_secs()));
-    done.unwrap_or_else(|_| Err(late()))
-        .map_err(|it| DeliveryError { sentence: blanks.redact_text(&it.sentence), ..it })
+    let redacted = |error: AttemptError| DeliveryError {
+        sentence: blanks.redact_text(&error.to_string()),
+        retry_after: error.retry_after(),
+    };
+    done.unwrap_or(Err(AttemptError::Timeout(TIMEOUT))).map_err(redacted)
 }
 
 async fn dispatch(
@@ -67,21 +55,20 @@ async fn dispatch(
     text: &str,
     notice: &Notification,
     now: DateTime<Utc>,
-) -> Result<(), DeliveryError> {
+) -> Result<(), AttemptError> {
     let secrets = &means.secrets;
-    let wrong = |error: super::TargetError| format!("{}; {}", error.message, error.hint);
-    let target = DeliveryTarget::parse(&secret_refs::fill_address(text, secrets)).map_err(wrong)?;
+    let target = DeliveryTarget::parse(&secret_refs::fill_address(text, secrets))?;
     let of = |text: &Option<String>| text.as_ref().map(|text| secret_refs::fill_value(text, secrets));
     match &target {
         DeliveryTarget::Mail { to } => {
             let password = of(&means.smtp.password);
-            return Ok(mail::send(means.smtp, password, to, notice, TIMEOUT).await?);
+            return mail::send(means.smtp, password, to, notice, TIMEOUT).await;
         }
         DeliveryTarget::Exec { name } => {
-            let unknown = || format!("config.toml lists no command `{name}` under [alert.exec]");
+            let unknown = || AttemptError::UnknownCommand(name.clone());
             let command = means.settings.exec.get(name).ok_or_else(unknown)?;
             // A little less, so that the command's own limit ends it.
-            return Ok(exec::run(command, notice, TIMEOUT - Duration::from_secs(2)).await?);
+            return exec::run(command, notice, TIMEOUT - Duration::from_secs(2)).await;
         }
         DeliveryTarget::Webhook(_)
         | DeliveryTarget::Ntfy { .. }
@@ -92,18 +79,12 @@ async fn dispatch(
     }
     let key = of(&means.settings.signed_with);
     let webhook_request = webhook::webhook_request(&target, notice, key.as_deref(), now);
-    let webhook_request = webhook_request.ok_or_else(|| "the target is not a valid address".to_owned())?;
+    let webhook_request = webhook_request.ok_or(AttemptError::NoAddress)?;
     let receipt = robot::send_webhook(webhook_request, means.settings.allow_private, TIMEOUT).await;
-    let receipt = receipt.map_err(|error| error.to_string())?;
+    let receipt = receipt.map_err(AttemptError::transport)?;
     if (200..300).contains(&receipt.status) {
         return Ok(());
     }
-    let wait = receipt.retry_after.map(|wait| wait.min(MAX_RETRY_AFTER));
-    let hint = if (300..400).contains(&receipt.status) {
-        " (redirects are not followed: write the final address)"
-    } else {
-        ""
-    };
-    let said = if receipt.body_excerpt.is_empty() { String::new() } else { format!(": {}", receipt.body_excerpt) };
-    Err(DeliveryError { sentence: format!("the server answered {}{hint}{said}", receipt.status), retry_after: wait })
+    let retry_after = receipt.retry_after.map(|wait| wait.min(MAX_RETRY_AFTER));
+    Err(AttemptError::Answer { status: receipt.status, body: receipt.body_excerpt, retry_after })
 }

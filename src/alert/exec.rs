@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 
+use super::error::AttemptError;
 use super::message_text::{subject, text};
 use super::notification::Notification;
 use crate::process::ChildProcess;
@@ -15,11 +16,10 @@ use crate::process::ChildProcess;
 const MAX_STDERR_BYTES: u64 = 2 << 10;
 
 /// Runs the command with the alert as JSON on its stdin. Its whole process group is killed at the end.
-pub async fn run(command: &[String], notice: &Notification, limit: Duration) -> Result<(), String> {
-    let not_started = |error: io::Error| format!("starting the command failed: {error}");
-    let mut child = spawn(command, notice).map_err(not_started)?;
+pub(super) async fn run(command: &[String], notice: &Notification, limit: Duration) -> Result<(), AttemptError> {
+    let mut child = spawn(command, notice).map_err(AttemptError::Spawn)?;
     let (stdin, stderr) = (child.stdin.take(), child.stderr.take());
-    let process = ChildProcess::supervise(child).map_err(not_started)?;
+    let process = ChildProcess::supervise(child).map_err(AttemptError::Spawn)?;
     let json = serde_json::to_vec(notice).unwrap_or_default();
     // A command that does not read its stdin is fine.
     let feeding = spawn_blocking(move || stdin.map(|mut stdin| stdin.write_all(&json)));
@@ -28,12 +28,11 @@ pub async fn run(command: &[String], notice: &Notification, limit: Duration) -> 
     let (_, status) = process.kill_and_wait().await;
     drop(feeding.await);
     let words = words.await.unwrap_or_default();
-    let status = status.ok_or_else(|| "the command ended without an exit status".to_owned())?;
+    let status = status.ok_or_else(|| AttemptError::transport("the command ended without an exit status"))?;
     match in_time {
-        false => Err(format!("the command was killed after {} s", limit.as_secs())),
+        false => Err(AttemptError::Killed(limit)),
         true if status.success() => Ok(()),
-        true if words.is_empty() => Err(format!("the command ended with {status}")),
-        true => Err(format!("the command ended with {status}: {words}")),
+        true => Err(AttemptError::Exit { status, stderr: words }),
     }
 }
 
@@ -115,12 +114,13 @@ mod tests {
     #[tokio::test]
     async fn one_that_fails_or_hangs_is_said_to_and_leaves_nobody_behind() {
         let failed = run(&shell("echo no luck >&2; exit 3"), &notice(), Duration::from_secs(20)).await;
-        assert_eq!(failed, Err("the command ended with exit status: 3: no luck".to_owned()));
+        let sentence = |done: Result<(), AttemptError>| done.map_err(|error| error.to_string());
+        assert_eq!(sentence(failed), Err("the command ended with exit status: 3: no luck".to_owned()));
         let folder = tempfile::tempdir().expect("a scratch folder");
         let file = folder.path().join("pid");
         let script = format!("/bin/sleep 600 & echo $! > {}; wait", file.display());
         let hung = run(&shell(&script), &notice(), Duration::from_secs(1)).await;
-        assert_eq!(hung, Err("the command was killed after 1 s".to_owned()));
+        assert_eq!(sentence(hung), Err("the command was killed after 1 s".to_owned()));
         let pid = std::fs::read_to_string(file).expect("its child's number");
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
         let is_gone = || stat().is_empty() || stat().contains(") Z ");
@@ -131,6 +131,6 @@ mod tests {
         });
         assert!(looked, "its own child is gone too: {}", stat());
         let missing = run(&["/nowhere/program".to_owned()], &notice(), Duration::from_secs(1)).await;
-        assert!(missing.is_err_and(|it| it.starts_with("starting the command failed")));
+        assert!(sentence(missing).is_err_and(|it| it.starts_with("starting the command failed")));
     }
 }

@@ -19,6 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use super::error::AttemptError;
 use super::message_text::{subject, text};
 use super::notification::Notification;
 use super::settings::{Encryption, Smtp};
@@ -26,19 +27,19 @@ use crate::guard::Guard;
 use crate::robot;
 
 /// Sends the mail. `password` is the value of the secret in `smtp.password`.
-pub async fn send(
+pub(super) async fn send(
     smtp: &Smtp,
     password: Option<String>,
     to: &str,
     notice: &Notification,
     patience: Duration,
-) -> Result<(), String> {
+) -> Result<(), AttemptError> {
     if smtp.host.is_empty() {
-        return Err("config.toml names no mail server: write host and from under [smtp]".to_owned());
+        return Err(AttemptError::NoMailServer);
     }
     let message = message(smtp, to, notice)?;
     let hello = ClientId::default();
-    let failed = |error: lettre::transport::smtp::Error| robot::root_cause(&error);
+    let failed = |error: lettre::transport::smtp::Error| AttemptError::Transport(robot::root_cause(&error));
     let mut server = open(smtp, &hello, patience).await?;
     if smtp.encryption == Encryption::Starttls {
         let tls = TlsParameters::new(smtp.host.clone()).map_err(failed)?;
@@ -55,24 +56,26 @@ pub async fn send(
 }
 
 /// The administrator chooses the server, so private addresses are allowed; a task chooses only the recipient.
-async fn open(smtp: &Smtp, hello: &ClientId, patience: Duration) -> Result<AsyncSmtpConnection, String> {
+async fn open(smtp: &Smtp, hello: &ClientId, patience: Duration) -> Result<AsyncSmtpConnection, AttemptError> {
     let guard = Guard::for_host(&smtp.host, true);
-    let stream = guard.connect(&smtp.host, smtp.port(), patience).await.map_err(|missed| missed.to_string())?;
+    let stream = guard.connect(&smtp.host, smtp.port(), patience).await.map_err(AttemptError::transport)?;
     let stream: Box<dyn AsyncTokioStream> = match smtp.encryption {
         Encryption::Starttls | Encryption::None => Box::new(stream),
         Encryption::Tls => {
-            let trust = robot::system_tls_config().map_err(|error| error.to_string())?;
-            let name = smtp.host.clone().try_into().map_err(|_| "smtp.host is not a valid name for TLS".to_owned())?;
+            let trust = robot::system_tls_config().map_err(AttemptError::transport)?;
+            let name = smtp.host.clone().try_into().map_err(|_| AttemptError::MailServerName)?;
             let safe = tokio_rustls::TlsConnector::from(Arc::new(trust)).connect(name, stream).await;
-            Box::new(SmtpTlsStream(Box::new(safe.map_err(|error| error.to_string())?)))
+            Box::new(SmtpTlsStream(Box::new(safe.map_err(AttemptError::transport)?)))
         }
     };
-    AsyncSmtpConnection::connect_with_transport(stream, hello).await.map_err(|error| robot::root_cause(&error))
+    AsyncSmtpConnection::connect_with_transport(stream, hello)
+        .await
+        .map_err(|error| AttemptError::Transport(robot::root_cause(&error)))
 }
 
-fn message(smtp: &Smtp, to: &str, notice: &Notification) -> Result<Message, String> {
-    let from: Mailbox = smtp.from.parse().map_err(|_| "smtp.from of config.toml is not a mail address".to_owned())?;
-    let to: Mailbox = to.parse().map_err(|_| "the recipient is not a mail address".to_owned())?;
+fn message(smtp: &Smtp, to: &str, notice: &Notification) -> Result<Message, AttemptError> {
+    let from: Mailbox = smtp.from.parse().map_err(|_| AttemptError::Sender)?;
+    let to: Mailbox = to.parse().map_err(|_| AttemptError::Recipient)?;
     // The same id at every attempt, so that mail programs show it once.
     let id = format!("<{}@{}>", notice.id, from.email.domain());
     let header = |name: &'static str, value: String| HeaderValue::new(HeaderName::new_from_ascii_str(name), value);
@@ -87,7 +90,7 @@ fn message(smtp: &Smtp, to: &str, notice: &Notification) -> Result<Message, Stri
         .raw_header(header("X-Pieme-Task", notice.task.to_string()))
         .header(ContentType::TEXT_PLAIN)
         .body(format!("{}\n", text(notice)))
-        .map_err(|error| error.to_string())
+        .map_err(AttemptError::transport)
 }
 
 /// A TLS stream for lettre, which supports implicit TLS only for connections that it opens itself.

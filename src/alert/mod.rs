@@ -10,6 +10,7 @@
 
 mod decide;
 mod deliver;
+mod error;
 mod exec;
 mod mail;
 mod message_text;
@@ -20,7 +21,8 @@ mod target;
 mod webhook;
 
 pub use decide::{NotifiedState, TaskCondition, consecutive_failures, decide};
-pub use deliver::{DeliveryContext, DeliveryError, deliver, secrets_of};
+pub use deliver::{DeliveryContext, deliver, secrets_of};
+pub use error::DeliveryError;
 pub use message_text::{subject, text};
 pub use notification::{Notification, NotificationKind};
 pub use settings::{Encryption, Settings, Smtp};

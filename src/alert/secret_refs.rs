@@ -12,17 +12,17 @@ const URL_ESCAPES: &AsciiSet =
     &CONTROLS.add(b' ').add(b'%').add(b'@').add(b'?').add(b'#').add(b'"').add(b'<').add(b'>');
 
 /// The names of the secrets in a text.
-pub fn names(text: &str) -> BTreeSet<String> {
+pub(super) fn names(text: &str) -> BTreeSet<String> {
     split_references(text).filter_map(|(_, name)| name).map(str::to_owned).collect()
 }
 
 /// Whether the whole text is one reference, so that nothing can be checked before the lookup.
-pub fn is_one_secret(text: &str) -> bool {
+pub(super) fn is_one_secret(text: &str) -> bool {
     text.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix('}')).is_some_and(|name| !name.contains('}'))
 }
 
 /// Fills the secrets into a URL, percent-encoded. A URL that is one secret as a whole is used as it is.
-pub fn fill_address(text: &str, secrets: &BTreeMap<String, String>) -> String {
+pub(super) fn fill_address(text: &str, secrets: &BTreeMap<String, String>) -> String {
     let whole = is_one_secret(text);
     fill(text, |name| {
         let value = secrets.get(name).map(String::as_str).unwrap_or_default();
@@ -31,7 +31,7 @@ pub fn fill_address(text: &str, secrets: &BTreeMap<String, String>) -> String {
 }
 
 /// Fills the secrets into a value, such as a password.
-pub fn fill_value(text: &str, secrets: &BTreeMap<String, String>) -> String {
+pub(super) fn fill_value(text: &str, secrets: &BTreeMap<String, String>) -> String {
     fill(text, |name| secrets.get(name).cloned().unwrap_or_default())
 }
 

@@ -20,7 +20,7 @@ const MAX_CHARS: usize = 1_900;
 const KEY_PREFIX: &str = "whsec_";
 
 /// The request for a target; `None` for mail and commands.
-pub fn webhook_request(
+pub(super) fn webhook_request(
     target: &DeliveryTarget,
     notice: &Notification,
     key: Option<&str>,

@@ -24,7 +24,7 @@ use super::{CliError, VerbResult, exit, label, output, run};
   pieme add https://example.org/jobs --max-pages 1       # runs read the first page only
 
 Pages behind a login or a form need a robot.toml: see docs/script.md.")]
-pub struct Args {
+pub(super) struct Args {
     /// Address of the page with the list
     url: String,
     /// Name of the task; default: made from the address
@@ -54,7 +54,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let url = add::address(&args.url)?;
     // Before anything is fetched.
     label::can_choose(&args.picked)?;

@@ -13,7 +13,7 @@ use super::{CliError, VerbResult, exit, open_reader, output, task_folder, task_n
 
 /// Send a test alert, or list the last alerts
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     verb: AlertVerb,
 }
@@ -59,7 +59,7 @@ struct ListAlertsArgs {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     match args.verb {
         AlertVerb::Test(args) => test(config, args),
         AlertVerb::List(args) => list(config, &args),
@@ -88,10 +88,7 @@ fn test(config: &Config, args: TestAlertArgs) -> VerbResult {
             format!("{name} has no alert targets: write [alert] urls = [\"mailto:me@example.org\"] into its task.toml");
         return Err(CliError::new(exit::CONFIG, sentence));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::new(exit::FAILED, error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::failed)?;
     let mut notice = Notification::test(name.clone(), Uuid::now_v7(), Utc::now());
     notice.link = config.alert.link_for(&notice);
     let mut tried = Vec::new();

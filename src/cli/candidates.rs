@@ -17,7 +17,7 @@ const MOST_WIDTH: usize = 60;
 const AROUND: usize = 4;
 
 /// One column per candidate: rows, method, score and the first rows. Candidates that do not fit go into a band below.
-pub fn side_by_side(candidates: &[Candidate], width: usize) -> String {
+pub(super) fn side_by_side(candidates: &[Candidate], width: usize) -> String {
     let beside = (width / (LEAST_WIDTH + AROUND)).clamp(1, candidates.len().max(1));
     let cell = ((width.saturating_sub(1)) / beside).saturating_sub(AROUND).clamp(8, MOST_WIDTH);
     let numbered: Vec<(usize, &Candidate)> = candidates.iter().enumerate().collect();

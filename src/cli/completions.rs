@@ -14,7 +14,7 @@ use super::{CliError, Config, VerbResult, exit, output};
   source <(pieme completions bash)   for bash; write it into ~/.bashrc
   source <(pieme completions zsh)    for zsh; write it into ~/.zshrc, after compinit
   pieme completions fish | source    for fish; write it into ~/.config/fish/config.fish")]
-pub struct Args {
+pub(super) struct Args {
     /// The shell
     #[arg(value_enum)]
     shell: ShellName,
@@ -30,9 +30,9 @@ enum ShellName {
 
 /// Print the names of the task folders, one per line; for the scripts of `pieme completions`
 #[derive(clap::Args)]
-pub struct TaskNamesArgs {}
+pub(super) struct TaskNamesArgs {}
 
-pub fn run(pieme: Command, args: &Args) -> VerbResult {
+pub(super) fn run(pieme: Command, args: &Args) -> VerbResult {
     let mut pieme = visible(&pieme);
     let script = match args.shell {
         ShellName::Bash => bash(&mut pieme),
@@ -48,7 +48,7 @@ pub fn run(pieme: Command, args: &Args) -> VerbResult {
 }
 
 /// Prints nothing where the configuration is wrong: a message would disturb the line that is being typed.
-pub fn task_names(config: Option<&Path>) -> u8 {
+pub(super) fn task_names(config: Option<&Path>) -> u8 {
     let Ok(config) = Config::find(config) else { return exit::CONFIG };
     let mut names = super::task_names(&config);
     names.sort();

@@ -18,7 +18,7 @@ use crate::draft::{self, CurlError, MAX_CURL_BYTES};
   pieme curl2robot -- curl 'https://shop.example/list?page=2' -H 'x-requested-with: XMLHttpRequest'
   pieme curl2robot copied.txt -o tasks/shop      writes task.toml and robot.toml into tasks/shop
   xclip -o | pieme curl2robot > tasks/shop/robot.toml")]
-pub struct Args {
+pub(super) struct Args {
     /// File with the command; default, or `-`: stdin
     file: Option<PathBuf>,
     /// The command itself
@@ -28,7 +28,7 @@ pub struct Args {
     output: DraftOutput,
 }
 
-pub fn run(args: Args) -> u8 {
+pub(super) fn run(args: Args) -> u8 {
     exit_code(draft(&args))
 }
 

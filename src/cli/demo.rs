@@ -44,7 +44,7 @@ pub struct Args {
 }
 
 /// The port that the task folders in tasks/ name.
-pub const PORT: u16 = 8643;
+pub(super) const PORT: u16 = 8643;
 /// A first run of both tasks takes a second or two; a slow machine gets a minute.
 const FIRST_RUNS_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -72,8 +72,8 @@ pub fn run(args: Args) -> u8 {
 }
 
 fn demo(args: Args) -> VerbResult {
-    let failed = |error: io::Error| CliError::new(exit::FAILED, error.to_string());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(CliError::failed)?;
     if args.site_only {
         return runtime.block_on(serve(args.port));
     }
@@ -90,9 +90,8 @@ fn demo(args: Args) -> VerbResult {
 }
 
 async fn serve(port: u16) -> VerbResult {
-    let failed = |error: io::Error| CliError::new(exit::FAILED, error.to_string());
-    let site = start_site(port).await.map_err(failed)?;
-    let mut told_to_end = stop_signals().map_err(failed)?;
+    let site = start_site(port).await.map_err(CliError::failed)?;
+    let mut told_to_end = stop_signals().map_err(CliError::failed)?;
     let products = site.url().join("/products").map_or_else(|_| site.url().to_string(), String::from);
     output::say(format!(
         "The practice site is at {}. Add its list of products:\n  pieme add {products} --allow-private",
@@ -103,13 +102,12 @@ async fn serve(port: u16) -> VerbResult {
 }
 
 async fn show(folder: &Path, port: u16, once: bool) -> VerbResult {
-    let failed = |error: io::Error| CliError::new(exit::FAILED, error.to_string());
-    let site = start_site(port).await.map_err(failed)?;
-    let config = write_files(folder, site.port()).map_err(failed)?;
+    let site = start_site(port).await.map_err(CliError::failed)?;
+    let config = write_files(folder, site.port()).map_err(CliError::failed)?;
     let config = Config::load(&config)?;
-    password::set(&config, practice::PASSWORD).map_err(|error| CliError::new(exit::FAILED, error.to_string()))?;
-    let mut told_to_end = stop_signals().map_err(failed)?;
-    let mut daemon = start_daemon(&config).map_err(failed)?;
+    password::set(&config, practice::PASSWORD).map_err(CliError::failed)?;
+    let mut told_to_end = stop_signals().map_err(CliError::failed)?;
+    let mut daemon = start_daemon(&config).map_err(CliError::failed)?;
     let shown = tokio::select! {
         shown = watch(&site, folder, &config, &mut daemon, once) => shown,
         _ = told_to_end.recv() => Ok(()),

@@ -21,7 +21,7 @@ use super::{CliError, VerbResult, exit, log, open_reader, output, records, task_
   pieme diff hotels --json | jq '.changes[].records[] | select(.what == \"added\")'
 
 Records are identified by `data.key` in task.toml; docs/history.md has the rules.")]
-pub struct Args {
+pub(super) struct Args {
     /// The name of the task
     task: String,
     /// The change of this run; ID is its id or the start of it
@@ -54,7 +54,7 @@ struct ChangeReport {
     records: Vec<RecordChange>,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let store = open_reader(config)?;
     let changes = selected_changes(&store, &name, &args)?;

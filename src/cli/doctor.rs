@@ -33,7 +33,7 @@ use unit::SystemdUnit;
   pieme doctor --only daemon,store   # for the health check of a container
 
 Exit code: 0 when no check failed, 1 otherwise. With --only, each of these checks must be ok.")]
-pub struct Args {
+pub(super) struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -67,7 +67,7 @@ struct DoctorFinding {
 }
 
 /// `path` is the value of `--config`.
-pub fn run(config: &Config, path: Option<&Path>, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, path: Option<&Path>, args: Args) -> VerbResult {
     let mut found = vec![match Config::shadowed_file_note(path) {
         Some(sentence) => note("config", sentence),
         None => good("config", config.file.display().to_string()),

@@ -11,7 +11,7 @@ use crate::model::TaskName;
 use crate::tasks::{self, ROBOT_FILE, TASK_FILE};
 
 #[derive(clap::Args)]
-pub struct DraftOutput {
+pub(super) struct DraftOutput {
     /// Write task.toml and robot.toml into this new task folder; nothing is overwritten
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -20,7 +20,7 @@ pub struct DraftOutput {
     json: bool,
 }
 
-pub fn print_or_write(draft: &Draft, output: &DraftOutput) -> VerbResult {
+pub(super) fn print_or_write(draft: &Draft, output: &DraftOutput) -> VerbResult {
     for problem in tasks::check_script(&draft.task(), &draft.script()) {
         output::note(format!("pieme: step {}: {}", problem.step(), problem.message));
     }
@@ -38,7 +38,7 @@ pub fn print_or_write(draft: &Draft, output: &DraftOutput) -> VerbResult {
     Ok(exit::DONE)
 }
 
-pub fn unreadable(file: &Path, error: &std::io::Error) -> CliError {
+pub(super) fn unreadable(file: &Path, error: &std::io::Error) -> CliError {
     CliError::new(exit::USAGE, format!("cannot read {}: {error}", file.display()))
 }
 

@@ -20,7 +20,7 @@ use super::{CliError, VerbResult, exit, open_reader, output, task_name};
 Without --by, the columns of `data.key` are compared, or else all text columns that are no links.
 Case, accents, punctuation and the order of words do not matter; an initial matches a name.
 Nothing is merged.")]
-pub struct Args {
+pub(super) struct Args {
     /// Only these tasks; default: all
     task: Vec<String>,
     /// Compare this column; repeatable, then all of them must match
@@ -37,7 +37,7 @@ const CELL_WIDTH: usize = 80;
 /// 80 MB of hashes. Nobody reads a list of more records than are kept.
 const LIMITS: DuplicateLimits = DuplicateLimits { compared: 5_000_000, kept: 50_000 };
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let store = open_reader(config)?;
     let tasks = match args.task.is_empty() {
         true => store.task_names()?,

@@ -2,18 +2,18 @@
 
 use crate::model::{Failure, Outcome, Quarantine, Verdict};
 
-pub const DONE: u8 = 0;
-pub const FAILED: u8 = 1;
-pub const USAGE: u8 = 2;
-pub const NEEDS_PERSON: u8 = 3;
-pub const TEMPORARY: u8 = 75;
-pub const REFUSED: u8 = 77;
-pub const CONFIG: u8 = 78;
-pub const TIME_LIMIT: u8 = 124;
-pub const KILLED: u8 = 137;
+pub(super) const DONE: u8 = 0;
+pub(super) const FAILED: u8 = 1;
+pub(super) const USAGE: u8 = 2;
+pub(super) const NEEDS_PERSON: u8 = 3;
+pub(super) const TEMPORARY: u8 = 75;
+pub(super) const REFUSED: u8 = 77;
+pub(super) const CONFIG: u8 = 78;
+pub(super) const TIME_LIMIT: u8 = 124;
+pub(super) const KILLED: u8 = 137;
 
 /// The meaning of each code, for the manual. `pieme --help` has a short form.
-pub const MEANINGS: &[(u8, &str)] = &[
+pub(super) const MEANINGS: &[(u8, &str)] = &[
     (DONE, "The command succeeded."),
     (FAILED, "The command failed, or a run finished and was not published."),
     (USAGE, "The command line is wrong, or it names a task or a file that does not exist."),
@@ -26,7 +26,7 @@ pub const MEANINGS: &[(u8, &str)] = &[
 ];
 
 /// The codes of `pieme-daemon`.
-pub const MEANINGS_OF_DAEMON: &[(u8, &str)] = &[
+pub(super) const MEANINGS_OF_DAEMON: &[(u8, &str)] = &[
     (DONE, "The daemon was stopped by a signal."),
     (FAILED, "The daemon could not start, or ended with an error; see the last line of the log."),
     (USAGE, "The command line is wrong."),
@@ -34,7 +34,7 @@ pub const MEANINGS_OF_DAEMON: &[(u8, &str)] = &[
     (CONFIG, "There is a mistake in the configuration."),
 ];
 
-pub fn code_of(verdict: &Verdict) -> u8 {
+pub(super) fn code_of(verdict: &Verdict) -> u8 {
     match verdict.outcome {
         Outcome::Published(_) if verdict.provisional => NEEDS_PERSON,
         Outcome::Published(_) => DONE,

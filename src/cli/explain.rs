@@ -27,7 +27,7 @@ use super::{
   pieme explain hotels --stage template      the template, in readable notation
   pieme explain hotels --stage columns       the source of each column
   pieme explain hotels --stage records       the records of the last page")]
-pub struct Args {
+pub(super) struct Args {
     /// A saved page, or the name of a task
     #[arg(value_name = "TASK|PAGE")]
     what: String,
@@ -53,7 +53,7 @@ enum LearnStage {
     Records,
 }
 
-pub fn run(config: Option<&Path>, args: Args) -> u8 {
+pub(super) fn run(config: Option<&Path>, args: Args) -> u8 {
     exit_code(explain(config, &args))
 }
 

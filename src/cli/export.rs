@@ -29,7 +29,7 @@ use destination::{Destination, ExportSink};
   pieme export hotels -o /srv/www/hotels.atom         the last changes, for feed readers
 
 An existing file is replaced only when the new one is complete.")]
-pub struct Args {
+pub(super) struct Args {
     /// The names of the tasks
     #[arg(required = true, value_name = "TASK")]
     tasks: Vec<String>,
@@ -75,7 +75,7 @@ struct TaskRowCount {
     rows: u64,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let mut tasks: Vec<TaskName> = args.tasks.iter().map(|task| task_name(task)).collect::<Result<_, _>>()?;
     let mut seen = std::collections::BTreeSet::new();
     tasks.retain(|task| seen.insert(task.clone()));

@@ -19,7 +19,7 @@ use crate::tasks::TEMPLATE_FILE;
   pieme extract --template template.json page2.html
   pieme extract --template template.json page2.html --json
   pieme extract --library tasks/ unknown.html      with the task's template that fits best")]
-pub struct Args {
+pub(super) struct Args {
     /// Template written by `pieme learn --pick K -o FILE`
     #[arg(long, value_name = "FILE", required_unless_present = "library")]
     template: Option<PathBuf>,
@@ -33,7 +33,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args) -> u8 {
+pub(super) fn run(args: Args) -> u8 {
     exit_code(extract(&args))
 }
 
@@ -98,7 +98,7 @@ impl ExtractReport {
     }
 }
 
-pub fn read_template(file: &Path) -> Result<Template, CliError> {
+pub(super) fn read_template(file: &Path) -> Result<Template, CliError> {
     let path = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the template {path}: {error}")))?;

@@ -14,7 +14,7 @@ use crate::page::links;
 #[command(after_help = "Examples:
   pieme forms page.html --url https://shop.example/login
   pieme forms page.html --url https://shop.example/ --json | jq '.forms[].type'")]
-pub struct Args {
+pub(super) struct Args {
     /// The saved page
     page: PathBuf,
     /// Address of the page; the actions of its forms are relative to it
@@ -28,7 +28,7 @@ pub struct Args {
 /// Wider cells are cut on a terminal; `--json` has them whole.
 const CELL_WIDTH: usize = 48;
 
-pub fn run(args: Args) -> u8 {
+pub(super) fn run(args: Args) -> u8 {
     exit_code(forms(&args))
 }
 

@@ -9,7 +9,7 @@ use crate::daemon::store_handle::StoreHandle;
 use crate::model::counted;
 use crate::store::{GcCounts, Store};
 
-use super::{CliError, VerbResult, exit, output, refusal};
+use super::{CliError, VerbResult, exit, output};
 
 /// Remove old runs, traces, pages and history
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ use super::{CliError, VerbResult, exit, output, refusal};
                   does the same once a day.",
     after_help = "Examples:\n  pieme gc --dry-run\n  pieme gc --json | jq .page_bytes"
 )]
-pub struct Args {
+pub(super) struct Args {
     /// Only print what would be removed
     #[arg(long)]
     dry_run: bool,
@@ -28,11 +28,8 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the runtime: {error}")))?;
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::runtime)?;
     let collected = runtime.block_on(async {
         match StateLock::is_taken(&config.lock()) {
             true => by_daemon(config, args.dry_run).await,
@@ -52,7 +49,7 @@ async fn by_daemon(config: &Config, dry_run: bool) -> Result<GcCounts, CliError>
     let (socket, request) = (config.socket.clone(), ControlRequest::Collect { dry_run });
     let asked = control::call(&socket, &request, |reply| match reply {
         ControlReply::Collected(collected) => end = Some(Ok(collected)),
-        reply @ (ControlReply::Refused { .. } | ControlReply::Busy { .. }) => end = refusal(&reply).map(Err),
+        reply @ (ControlReply::Refused { .. } | ControlReply::Busy { .. }) => end = CliError::refusal(&reply).map(Err),
         ControlReply::Queued
         | ControlReply::Started { .. }
         | ControlReply::Trace(_)
@@ -61,14 +58,11 @@ async fn by_daemon(config: &Config, dry_run: bool) -> Result<GcCounts, CliError>
         | ControlReply::Progress { .. }
         | ControlReply::Tasks { .. } => {}
     });
-    asked.await.map_err(|error| {
-        CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
-    })?;
+    asked.await.map_err(|error| CliError::unanswered(&socket, error))?;
     end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before it had finished; try again")))
 }
 
 async fn from_here(config: &Config, dry_run: bool) -> Result<GcCounts, CliError> {
-    let failed = |error: &dyn std::fmt::Display| CliError::new(exit::FAILED, error.to_string());
     // Opened for reading first: gc must not create a database, and the reader's error says that there is none.
     drop(super::open_reader(config)?);
     let _lock = StateLock::take(&config.lock())?;
@@ -77,7 +71,7 @@ async fn from_here(config: &Config, dry_run: bool) -> Result<GcCounts, CliError>
     if !dry_run {
         ScratchFolder::sweep(config);
     }
-    let store_handle = StoreHandle::start(store).map_err(|error| failed(&error))?;
+    let store_handle = StoreHandle::start(store).map_err(CliError::failed)?;
     Ok(gc::collect(&store_handle, dry_run).await?)
 }
 

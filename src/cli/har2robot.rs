@@ -17,14 +17,14 @@ use crate::draft::{self, HarError, MAX_HAR_BYTES};
 #[command(after_help = "Examples:
   pieme har2robot shop.example.har
   pieme har2robot shop.example.har -o tasks/shop   writes task.toml and robot.toml into tasks/shop")]
-pub struct Args {
+pub(super) struct Args {
     /// The HAR file
     file: PathBuf,
     #[command(flatten)]
     output: DraftOutput,
 }
 
-pub fn run(args: Args) -> u8 {
+pub(super) fn run(args: Args) -> u8 {
     exit_code(draft(&args))
 }
 

@@ -19,7 +19,7 @@ use super::{CliError, VerbResult, exit, open_reader, output, records, task_name}
   pieme history hotels --column price --json | jq -r '.series[] | [.at, .median] | @csv'
 
 KEY is the text of the columns in `data.key`, in their order, or a part of it.")]
-pub struct Args {
+pub(super) struct Args {
     /// The name of the task
     task: String,
     /// Only the record with this key
@@ -45,7 +45,7 @@ const CELL_WIDTH: usize = 60;
 /// Records that are listed where several match.
 const CHOICES: u32 = 10;
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let store = open_reader(config)?;
     if store.published(&name, 0, 0)?.is_none() {

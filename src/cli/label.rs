@@ -17,7 +17,7 @@ use crate::tasks;
 use crate::tasks::TaskFolder;
 
 #[cfg(test)]
-pub use ask::NO_TERMINAL;
+pub(super) use ask::NO_TERMINAL;
 pub use ask::confirm;
 use ask::{LabelAnswer, ask};
 
@@ -38,7 +38,7 @@ use super::{CliError, VerbResult, exit, output, run, task_folder, task_name};
   pieme label hotels --label name='Hotel Adler' --label price=95 --yes    # names two columns
   pieme label hotels --enclose 'Hotel Adler'       # all blocks like the one around this text
   pieme label hotels --accept                      # publish the quarantined rows")]
-pub struct Args {
+pub(super) struct Args {
     /// Name of the task; default: all tasks that wait for a label, worst first
     task: Option<String>,
     #[command(flatten)]
@@ -61,7 +61,7 @@ pub struct Args {
 
 /// A choice made by options instead of questions.
 #[derive(clap::Args)]
-pub struct PickArgs {
+pub(super) struct PickArgs {
     /// Use candidate K without asking
     #[arg(long, value_name = "K")]
     pick: Option<usize>,
@@ -81,7 +81,7 @@ impl PickArgs {
 }
 
 /// Fails where a question is needed and there is no terminal.
-pub fn can_choose(picked: &PickArgs) -> Result<(), CliError> {
+pub(super) fn can_choose(picked: &PickArgs) -> Result<(), CliError> {
     if picked.is_complete() { Ok(()) } else { ask::at_terminal() }
 }
 
@@ -105,7 +105,7 @@ impl From<LabellingError> for CliError {
     }
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let Some(task) = &args.task else { return queue::run(config, &args) };
     let name = task_name(task)?;
     if args.accept || args.drop {
@@ -124,7 +124,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
 }
 
 /// As [`run`], for the draft of `pieme add`, which is not run yet.
-pub fn choose(config: &Config, name: &TaskName, picked: PickArgs, help: &HelpArgs) -> VerbResult {
+pub(super) fn choose(config: &Config, name: &TaskName, picked: PickArgs, help: &HelpArgs) -> VerbResult {
     let folder = task_folder(config, name)?;
     let mut proposal = task::propose(config, &folder, &help.to_help(picked.pick)).map_err(|error| match error {
         LabellingError::NoPage(_) => {

@@ -32,7 +32,7 @@ use crate::model::{Table, counted};
   pieme learn hotels.html --row-css li.hotel --column name=h3 --column link=a@href
   pieme learn hotels.html --detail adler.html ida.html --json  # with detail pages of two records
   pieme learn hotels.html --pick 1 -o list.json --detail adler.html --detail-out detail.json")]
-pub struct Args {
+pub(super) struct Args {
     /// The saved page, and further pages of the same kind
     #[arg(required = true, value_name = "PAGE")]
     pages: Vec<PathBuf>,
@@ -79,7 +79,7 @@ enum MethodArg {
     Repeats,
 }
 
-pub fn run(args: Args) -> u8 {
+pub(super) fn run(args: Args) -> u8 {
     exit_code(learn(&args))
 }
 

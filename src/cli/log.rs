@@ -24,7 +24,7 @@ use super::{CliError, VerbResult, exit, nothing_yet, open_reader, output, task_n
 
 Each line starts with the seconds since the start of the run.
 Pages are kept of the last good run and of the last runs that were not published.")]
-pub struct Args {
+pub(super) struct Args {
     /// The name of the task
     task: String,
     /// Number of runs
@@ -57,7 +57,7 @@ struct LoggedRun {
     trace: Vec<TimedLine>,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let store = open_reader(config)?;
     if args.pages || args.page.is_some() {
@@ -100,7 +100,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
 }
 
 /// The run whose id starts with `id`.
-pub fn find_run(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, CliError> {
+pub(super) fn find_run(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, CliError> {
     let mut found = verdict::runs_by_id_prefix(store, name, id)?.into_iter();
     let first = found.next().ok_or_else(|| {
         CliError::new(exit::USAGE, format!("`{name}` has no run `{id}`; `pieme log {name} --last 20` lists them"))

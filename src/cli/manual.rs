@@ -13,13 +13,13 @@ use crate::model::counted;
 /// Write the manual pages: pieme.1, one page per command, pieme-daemon.8
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme manual target/man && man -l target/man/pieme-status.1")]
-pub struct Args {
+pub(super) struct Args {
     /// Folder for the pages; created if missing
     #[arg(value_name = "DIR")]
     dir: PathBuf,
 }
 
-pub fn run(pieme: Command, args: &Args) -> VerbResult {
+pub(super) fn run(pieme: Command, args: &Args) -> VerbResult {
     let failed = |path: &Path, error: std::io::Error| {
         CliError::new(exit::FAILED, format!("cannot write {}: {error}", path.display()))
     };

@@ -29,7 +29,7 @@ use super::{CliError, VerbResult, exit, output};
 Stop the daemon first (systemctl stop pieme-daemon), in a fleet all daemons. Afterwards write the
 printed line into config.toml and start the daemon again."
 )]
-pub struct Args {
+pub(super) struct Args {
     /// The new database: a file that does not exist yet, or postgres://user@host/database
     #[arg(value_name = "TO")]
     to: String,
@@ -44,7 +44,7 @@ pub struct Args {
 /// How often the progress line is updated.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let from = args.from.as_deref().map_or(Ok(config.store.clone()), |text| parse_address(config, text))?;
     let to = parse_address(config, &args.to)?;
     if from == to {
@@ -103,7 +103,7 @@ fn store_line(typed: &str, to: &StoreAddress) -> String {
 /// Fetches task folders that other daemons edited: an SQLite file does not share folders between daemons.
 fn fetch_folders(config: &Config, source: &Store) -> Result<(), CliError> {
     let folders = FolderSync::open(&config.tasks, &config.state.join("folders.json"));
-    let fetched = folders.fetch(source).map_err(|error| CliError::new(exit::FAILED, error.to_string()))?;
+    let fetched = folders.fetch(source).map_err(CliError::failed)?;
     if fetched > 0 {
         output::note(format!("Updated {} from the database.", counted(fetched, "task folder")));
     }

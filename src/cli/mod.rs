@@ -10,6 +10,7 @@ mod diff;
 mod doctor;
 mod draft_output;
 mod duplicates;
+mod error;
 mod exit;
 mod explain;
 mod export;
@@ -52,12 +53,12 @@ use clap::{CommandFactory, Parser, Subcommand};
 use url::Url;
 
 use crate::config::Config;
-use crate::daemon::http::control::ControlReply;
-use crate::daemon::lock::LockError;
 use crate::model::TaskName;
 use crate::page::{Tree, charset};
-use crate::store::{Store, StoreError};
+use crate::store::Store;
 use crate::tasks::TaskFolder;
+
+use error::{CliError, VerbResult};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -171,54 +172,6 @@ pub fn main() -> ExitCode {
         Verb::Manual(args) => exit_code(manual::run(Cli::command(), &args)),
     };
     ExitCode::from(code)
-}
-
-/// A command ends with an exit code, or with an error that has a message and an exit code.
-type VerbResult = Result<u8, CliError>;
-
-/// Why a command failed: one sentence for the person, and the exit code.
-struct CliError {
-    sentence: String,
-    code: u8,
-}
-
-impl CliError {
-    fn new(code: u8, sentence: impl Into<String>) -> CliError {
-        CliError { sentence: sentence.into(), code }
-    }
-}
-
-impl From<StoreError> for CliError {
-    fn from(error: StoreError) -> CliError {
-        let code = match &error {
-            StoreError::Occupied(_) => exit::USAGE,
-            error if error.is_transient() => exit::TEMPORARY,
-            _ => exit::FAILED,
-        };
-        CliError::new(code, error.to_string())
-    }
-}
-
-impl From<LockError> for CliError {
-    fn from(error: LockError) -> CliError {
-        let code = match &error {
-            LockError::Taken(_) => exit::TEMPORARY,
-            LockError::Io { .. } => exit::FAILED,
-        };
-        CliError::new(code, error.to_string())
-    }
-}
-
-/// The error for a request that the daemon refused; none where it accepted.
-fn refusal(reply: &ControlReply) -> Option<CliError> {
-    let code = if matches!(reply, ControlReply::Busy { .. }) { exit::TEMPORARY } else { exit::FAILED };
-    reply.refusal().map(|sentence| CliError::new(code, sentence))
-}
-
-impl From<crate::tasks::Problem> for CliError {
-    fn from(problem: crate::tasks::Problem) -> CliError {
-        CliError::new(exit::CONFIG, problem.to_string())
-    }
 }
 
 fn with_config(path: Option<&Path>, verb: impl FnOnce(&Config) -> VerbResult) -> u8 {

@@ -8,17 +8,17 @@ use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
 /// Prints a line on stdout.
-pub fn say(line: impl Display) {
+pub(super) fn say(line: impl Display) {
     write(&mut io::stdout().lock(), line);
 }
 
 /// Prints an error, note or progress line on stderr.
-pub fn note(line: impl Display) {
+pub(super) fn note(line: impl Display) {
     write(&mut io::stderr().lock(), line);
 }
 
 /// Prints a JSON document on one line.
-pub fn json(value: &impl Serialize) {
+pub(super) fn json(value: &impl Serialize) {
     match serde_json::to_string(value) {
         Ok(text) => say(text),
         Err(error) => note(format!("pieme: cannot write the result as JSON: {error}")),
@@ -26,12 +26,12 @@ pub fn json(value: &impl Serialize) {
 }
 
 /// Writes bytes unchanged to stdout.
-pub fn bytes(bytes: &[u8]) -> io::Result<()> {
+pub(super) fn bytes(bytes: &[u8]) -> io::Result<()> {
     io::stdout().lock().write_all(bytes)
 }
 
 /// A plain table without borders, as `ps` and `systemctl` print them.
-pub fn table(header: &[&str]) -> Table {
+pub(super) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
     if let Some(first) = table.column_mut(0) {
@@ -41,7 +41,7 @@ pub fn table(header: &[&str]) -> Table {
 }
 
 /// Whether to use colours on stdout: as chosen, or else on a terminal that can show them (no-color.org).
-pub fn is_styled(choice: ColorChoice) -> bool {
+pub(super) fn is_styled(choice: ColorChoice) -> bool {
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
@@ -54,12 +54,12 @@ pub fn is_styled(choice: ColorChoice) -> bool {
 }
 
 /// Width of the terminal; none where stdout is a file or a pipe.
-pub fn terminal_width() -> Option<usize> {
+pub(super) fn terminal_width() -> Option<usize> {
     Table::new().width().map(usize::from)
 }
 
 /// Makes text of a site safe for the terminal: no escape sequences, no line breaks, at most `most` columns wide.
-pub fn cell(text: &str, most: usize) -> String {
+pub(super) fn cell(text: &str, most: usize) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
     let mut width = 0;
     let mut shown = String::new();

@@ -17,7 +17,7 @@ use crate::page::pager::{self, NextPolicy};
 #[command(after_help = "Examples:
   pieme pager page.html --url https://shop.example/list?page=2
   pieme pager page.html --url https://shop.example/list?page=2 --json | jq -r .next")]
-pub struct Args {
+pub(super) struct Args {
     /// The saved page
     page: PathBuf,
     /// Address of the page; its links are relative to it, and its page number counts
@@ -34,7 +34,7 @@ pub struct Args {
 /// A longer address is cut on a terminal; `--json` has it whole.
 const ADDRESS_WIDTH: usize = 200;
 
-pub fn run(args: Args) -> u8 {
+pub(super) fn run(args: Args) -> u8 {
     exit_code(pager(&args))
 }
 

@@ -10,12 +10,12 @@ use crate::daemon::lock::StateLock;
 use crate::model::TaskName;
 use crate::store::Store;
 
-use super::{CliError, VerbResult, exit, output, refusal, task_name};
+use super::{CliError, VerbResult, exit, output, task_name};
 
 /// Stop scheduling tasks until `pieme resume`; a running task finishes
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme pause hotels\n  pieme pause hotels flats --json")]
-pub struct Args {
+pub(super) struct Args {
     /// The names of the tasks
     #[arg(required = true, value_name = "TASK")]
     tasks: Vec<String>,
@@ -27,12 +27,12 @@ pub struct Args {
 /// A daemon that is reading ten thousand task folders answers after some seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     set(config, &args.tasks, true, args.json)
 }
 
 /// Pauses or resumes all of these tasks, or none if one of them does not exist.
-pub fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -> VerbResult {
+pub(super) fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -> VerbResult {
     let names = tasks.iter().map(|task| task_name(task)).collect::<Result<Vec<TaskName>, _>>()?;
     if let Some(unknown) = names.iter().find(|name| !config.tasks.join(name.as_str()).is_dir()) {
         return Err(CliError::new(exit::USAGE, super::no_such_task(config, unknown)));
@@ -59,28 +59,26 @@ pub fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -> VerbR
 
 fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), CliError> {
     let socket = &config.socket;
-    let silent = |error: &dyn std::fmt::Display| {
-        CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
-    };
     for name in names {
         let task = name.clone();
         let request = if paused { ControlRequest::Pause { task } } else { ControlRequest::Resume { task } };
-        let mut answer = Err(silent(&"connection closed"));
+        let mut answer = Err(CliError::unanswered(socket, "connection closed"));
         let asked = control::call_blocking(socket, &request, PATIENCE, |reply| {
             answer = match reply {
                 ControlReply::Done => Ok(()),
-                reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"unexpected answer"))),
+                reply => {
+                    Err(CliError::refusal(&reply).unwrap_or_else(|| CliError::unanswered(socket, "unexpected answer")))
+                }
             };
         });
-        asked.map_err(|error| silent(&error))?;
+        asked.map_err(|error| CliError::unanswered(socket, error))?;
         answer?;
     }
     Ok(())
 }
 
 fn from_here(config: &Config, names: &[TaskName], paused: bool) -> Result<(), CliError> {
-    let failed = |error: &dyn std::fmt::Display| CliError::new(exit::FAILED, error.to_string());
-    std::fs::create_dir_all(&config.state).map_err(|error| failed(&error))?;
+    std::fs::create_dir_all(&config.state).map_err(CliError::failed)?;
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     for name in names {

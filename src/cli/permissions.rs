@@ -19,7 +19,7 @@ use super::{CliError, exit};
 const FOR_GROUP: Mode = Mode::S_IRWXO;
 
 /// Fails where this user cannot read the state folder; the error says what to do.
-pub fn check(config: &Config) -> Result<(), CliError> {
+pub(super) fn check(config: &Config) -> Result<(), CliError> {
     match access(&config.state, AccessFlags::R_OK | AccessFlags::X_OK) {
         Err(Errno::EACCES) => Err(CliError::new(exit::REFUSED, denied(&config.state))),
         // A missing folder is created by the command that needs it.
@@ -29,7 +29,7 @@ pub fn check(config: &Config) -> Result<(), CliError> {
 
 /// Root becomes the owner of tasks/, so that the daemon can read and write new files. In a folder that is shared with a
 /// group, new files are writable by the group.
-pub fn act_as_owner(config: &Config) -> Result<(), CliError> {
+pub(super) fn act_as_owner(config: &Config) -> Result<(), CliError> {
     let Ok(tasks) = config.tasks.metadata() else { return Ok(()) };
     if geteuid().is_root() && tasks.uid() != 0 {
         become_owner(&tasks).map_err(|errno| {
@@ -73,7 +73,7 @@ fn denied(state: &Path) -> String {
 }
 
 /// The daemon's user and group: the owner of the state folder, or of tasks/ where there is none yet.
-pub struct DaemonUser {
+pub(super) struct DaemonUser {
     uid: u32,
     gid: u32,
 }

@@ -15,7 +15,7 @@ use super::{VerbResult, exit, nothing_yet, open_reader, output, task_name};
   pieme records hotels --json | jq '.values[].price'
 
 With --values, `?` marks a text without a value of its column's type; the reasons are listed below.")]
-pub struct Args {
+pub(super) struct Args {
     /// The name of the task
     task: String,
     /// Print one JSON document
@@ -36,7 +36,7 @@ pub struct Args {
 const CELL_WIDTH: usize = 48;
 const LINE_WIDTH: usize = 160;
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let store = open_reader(config)?;
     let limit = args.limit.unwrap_or(u64::MAX);
@@ -68,6 +68,6 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     Ok(exit::DONE)
 }
 
-pub fn none_published(task: &TaskName) -> String {
+pub(super) fn none_published(task: &TaskName) -> String {
     format!("`{task}` has no published rows yet; see `pieme status {task}`")
 }

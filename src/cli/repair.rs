@@ -19,7 +19,7 @@ use crate::model::{Row, Table, counted};
   pieme repair --template template.json --records good.json redesigned.html --json
   pieme repair --template template.json --records good.json redesigned.html --pick 1 -o new.json
   pieme records hotels --json > good.json     the last good rows of a task")]
-pub struct Args {
+pub(super) struct Args {
     /// The template that no longer fits
     #[arg(long, value_name = "FILE")]
     template: PathBuf,
@@ -39,7 +39,7 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-pub fn run(args: Args) -> u8 {
+pub(super) fn run(args: Args) -> u8 {
     exit_code(repair_page(&args))
 }
 

@@ -22,7 +22,7 @@ use crate::page::{Tree, charset, signs};
 #[command(after_help = "Examples:
   pieme replay --template template.json monday.html tuesday.html wednesday.html
   pieme replay --template template.json --json *.html | jq 'select(.outcome != \"published\")'")]
-pub struct Args {
+pub(super) struct Args {
     /// Template written by `pieme learn --pick K -o FILE`
     #[arg(long, value_name = "FILE")]
     template: PathBuf,
@@ -34,7 +34,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(args: Args) -> u8 {
+pub(super) fn run(args: Args) -> u8 {
     exit_code(replay(&args))
 }
 

@@ -12,7 +12,7 @@ use crate::daemon::maintenance::indexer;
 use crate::model::{TaskName, Verdict};
 use crate::store::{ReviewAction, Store, StoreError};
 
-use super::{CliError, exit, output, refusal};
+use super::{CliError, output};
 
 /// Half a million rows are published in some seconds; the daemon may be busy with other tasks.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Returns the verdict of the run that the decision created; none for a drop, or where there are no such rows.
-pub fn resort(config: &Config, name: &TaskName, what: ReviewAction) -> Result<Option<Verdict>, CliError> {
+pub(super) fn resort(config: &Config, name: &TaskName, what: ReviewAction) -> Result<Option<Verdict>, CliError> {
     if !StateLock::is_taken(&config.lock()) {
         let _lock = StateLock::take(&config.lock())?;
         let folder = crate::tasks::read(&config.tasks.join(name.as_str())).ok();
@@ -31,24 +31,23 @@ pub fn resort(config: &Config, name: &TaskName, what: ReviewAction) -> Result<Op
         return Ok(verdict);
     }
     let socket = &config.socket;
-    let silent = |error: &dyn std::fmt::Display| {
-        CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
-    };
     let is_there = control::call_blocking(socket, &ControlRequest::Progress, PROBE_TIMEOUT, drop);
-    is_there.map_err(|error| silent(&error))?;
-    let mut answer = Err(silent(&"connection closed"));
+    is_there.map_err(|error| CliError::unanswered(socket, error))?;
+    let mut answer = Err(CliError::unanswered(socket, "connection closed"));
     control::call_blocking(socket, &ControlRequest::Resort { task: name.clone(), what }, PATIENCE, |reply| {
         answer = match reply {
             ControlReply::Ended(verdict) => Ok(Some(verdict)),
             ControlReply::Done => Ok(None),
-            reply => Err(refusal(&reply).unwrap_or_else(|| silent(&"unexpected answer"))),
+            reply => {
+                Err(CliError::refusal(&reply).unwrap_or_else(|| CliError::unanswered(socket, "unexpected answer")))
+            }
         };
     })
-    .map_err(|error| silent(&error))?;
+    .map_err(|error| CliError::unanswered(socket, error))?;
     answer
 }
 
 /// Notes that the search index is incomplete; the rows are published.
-pub fn note_unindexed(error: &StoreError) {
+pub(super) fn note_unindexed(error: &StoreError) {
     output::note(format!("pieme: the search index was not updated: {error}; the next run updates it"));
 }

@@ -7,7 +7,7 @@ use super::{VerbResult, pause};
 /// Schedule paused tasks again
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme resume hotels\n  pieme resume hotels flats --json")]
-pub struct Args {
+pub(super) struct Args {
     /// The names of the tasks
     #[arg(required = true, value_name = "TASK")]
     tasks: Vec<String>,
@@ -16,6 +16,6 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     pause::set(config, &args.tasks, false, args.json)
 }

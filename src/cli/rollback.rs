@@ -13,7 +13,7 @@ use super::{CliError, VerbResult, exit, output, run, task_folder, task_name};
 /// The template, columns and labels that the last `pieme label` replaced are restored.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme rollback hotels\n  pieme rollback hotels --json")]
-pub struct Args {
+pub(super) struct Args {
     /// The name of the task
     task: String,
     /// Print one JSON document
@@ -21,7 +21,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
     let verdict = resort(config, &name, ReviewAction::RollBack)?;

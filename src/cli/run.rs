@@ -24,7 +24,7 @@ use crate::store::{RunStart, Store, Trigger};
 use crate::tasks::TaskFolder;
 
 use super::resort::note_unindexed;
-use super::{CliError, VerbResult, exit, output, refusal, task_folder, task_name};
+use super::{CliError, VerbResult, exit, output, task_folder, task_name};
 
 /// How long storing the result of a run may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Run a task now and wait for the outcome
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme run hotels\n  pieme run hotels --json && echo published")]
-pub struct Args {
+pub(super) struct Args {
     /// The name of the task
     task: String,
     /// Print the outcome as one JSON document
@@ -40,7 +40,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let verdict = run_now(config, &name)?;
     if args.json {
@@ -51,7 +51,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     Ok(exit::code_of(&verdict))
 }
 
-pub fn in_words(name: &TaskName, verdict: &Verdict) -> String {
+pub(super) fn in_words(name: &TaskName, verdict: &Verdict) -> String {
     let similarity = verdict.similarity.map(|it| format!(", similarity {it:.2}")).unwrap_or_default();
     let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
     format!(
@@ -63,7 +63,7 @@ pub fn in_words(name: &TaskName, verdict: &Verdict) -> String {
 
 /// Runs the task and prints its trace on stderr meanwhile. Mistakes in its folder are an error even with a daemon,
 /// which would run the last good version.
-pub fn run_now(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
+pub(super) fn run_now(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
     let folder = task_folder(config, name)?;
     if StateLock::is_taken(&config.lock()) {
         runtime()?.block_on(by_daemon(config, name))
@@ -73,16 +73,12 @@ pub fn run_now(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
 }
 
 /// Runs this task folder in this process.
-pub fn run_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
+pub(super) fn run_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
     runtime()?.block_on(from_here(config, folder))
 }
 
 fn runtime() -> Result<Runtime, CliError> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the runtime: {error}")))
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(CliError::runtime)
 }
 
 async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
@@ -97,18 +93,15 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, CliError
         | ControlReply::Tasks { .. } => {}
         ControlReply::Trace(line) => show(&line),
         ControlReply::Ended(verdict) => end = Some(Ok(verdict)),
-        reply @ (ControlReply::Refused { .. } | ControlReply::Busy { .. }) => end = refusal(&reply).map(Err),
+        reply @ (ControlReply::Refused { .. } | ControlReply::Busy { .. }) => end = CliError::refusal(&reply).map(Err),
     });
-    asked.await.map_err(|error| {
-        CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", config.socket.display()))
-    })?;
+    asked.await.map_err(|error| CliError::unanswered(&socket, error))?;
     end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before the run; try again")))
 }
 
 async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
     let name = &folder.name.clone();
-    let failed = |error: &dyn std::fmt::Display| CliError::new(exit::FAILED, error.to_string());
-    std::fs::create_dir_all(&config.state).map_err(|error| failed(&error))?;
+    std::fs::create_dir_all(&config.state).map_err(CliError::failed)?;
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     store.set_retention(gc::retention(config));
@@ -126,11 +119,11 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
             format!("`{name}` is running on another daemon of the fleet; try again later"),
         ));
     }
-    let store_handle = StoreHandle::start(store).map_err(|error| failed(&error))?;
+    let store_handle = StoreHandle::start(store).map_err(CliError::failed)?;
     let runner = Runner {
         config: Arc::new(config.clone()),
         store: store_handle.clone(),
-        spawner: Spawner::start(PathBuf::from(THIS_PROGRAM)).map_err(|error| failed(&error))?,
+        spawner: Spawner::start(PathBuf::from(THIS_PROGRAM)).map_err(CliError::failed)?,
         host_limiter: SharedHostLimiter::new(config.per_host, None),
         board: ProgressBoard::default(),
     };

@@ -19,7 +19,7 @@ use super::{CliError, VerbResult, exit, open_reader, output, task_name};
   pieme search adler --task hotels --json | jq '.hits[].record'
 
 Accents, case and punctuation do not matter. Quote characters that the shell would interpret.")]
-pub struct Args {
+pub(super) struct Args {
     /// Words, "phrases", start*, -not, column:word
     #[arg(required = true)]
     words: Vec<String>,
@@ -44,7 +44,7 @@ pub struct Args {
 const NAME_WIDTH: usize = 20;
 const SNIPPET_WIDTH: usize = 200;
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let query = Query::parse(&args.words.join(" "), args.column.as_deref())
         .map_err(|error| CliError::new(exit::USAGE, error.to_string()))?;
     let tasks: Vec<TaskName> = args.task.iter().map(|task| task_name(task)).collect::<Result<_, _>>()?;

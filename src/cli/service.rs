@@ -49,10 +49,7 @@ fn run(args: Args) -> VerbResult {
     if let Some(note) = Config::shadowed_file_note(args.config.as_deref()) {
         tracing::warn!("{note}");
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the runtime: {error}")))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(CliError::runtime)?;
     runtime.block_on(daemon::run(config, PathBuf::from(THIS_PROGRAM), web::open)).map_err(|error| {
         let code = match &error {
             DaemonError::Lock(_) | DaemonError::StateMoved(_) => exit::TEMPORARY,

@@ -6,7 +6,7 @@ use crate::model::TimeSpan;
 
 /// A duration before now, or a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Since {
+pub(super) enum Since {
     Ago(TimeSpan),
     At(DateTime<Utc>),
 }

@@ -42,7 +42,7 @@ Examples:
 /// Show the state of every task, worst first, and the command to type next
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
-pub struct Args {
+pub(super) struct Args {
     /// Show only this task, in full
     task: Option<String>,
     /// Show only tasks in these states
@@ -85,7 +85,7 @@ struct StatusReport {
     only: Option<TaskName>,
 }
 
-pub fn run(path: Option<&Path>, args: Args) -> u8 {
+pub(super) fn run(path: Option<&Path>, args: Args) -> u8 {
     let config = usable_config(path);
     if args.check {
         return check::exit_code(config.and_then(|config| check::check(&config, &args)));
@@ -185,7 +185,7 @@ fn daemon_is_down(config: &Config) -> String {
 }
 
 /// The table as text, for `pieme demo`.
-pub fn table(config: &Config) -> Result<String, CliError> {
+pub(super) fn table(config: &Config) -> Result<String, CliError> {
     let lines = lines_now(config)?;
     Ok(table::text(&lines, Utc::now(), output::is_styled(ColorChoice::Auto)))
 }
@@ -196,12 +196,12 @@ fn lines_now(config: &Config) -> Result<Vec<StatusLine>, StoreError> {
 }
 
 /// The state of every task, for `pieme demo`; running tasks are left out, since they will change again.
-pub fn states_now(config: &Config) -> Result<Vec<(TaskName, State)>, CliError> {
+pub(super) fn states_now(config: &Config) -> Result<Vec<(TaskName, State)>, CliError> {
     let lines = lines_now(config)?;
     Ok(lines.into_iter().filter(|line| line.state != State::Running).map(|line| (line.task, line.state)).collect())
 }
 
 /// Whether there are at least `tasks` tasks and all have finished a run.
-pub fn all_have_run(config: &Config, tasks: usize) -> bool {
+pub(super) fn all_have_run(config: &Config, tasks: usize) -> bool {
     lines_now(config).is_ok_and(|lines| lines.len() >= tasks && lines.iter().all(|line| line.last_run.is_some()))
 }

@@ -33,7 +33,7 @@ Examples:
   pieme step hotels --until 4               runs three steps, then asks
   pieme step hotels --json | jq .page.url   all steps, one line of JSON each
   pieme step hotels --json --until 4")]
-pub struct Args {
+pub(super) struct Args {
     /// The name of the task
     task: String,
     /// Run the steps before step N without asking
@@ -47,7 +47,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
     let failed = |error: &dyn std::fmt::Display| CliError::new(exit::CONFIG, error.to_string());
@@ -68,10 +68,7 @@ pub fn run(config: &Config, args: Args) -> VerbResult {
     let seen = Rc::new(RefCell::new(watch));
     let mut observer = StepObserver(Rc::clone(&seen));
     let stepper = Stepper::new(&order, &mut observer).map_err(cli_error)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the runtime: {error}")))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::runtime)?;
     let text = ScriptText::of(&folder);
     let mut walk = TerminalWalk { walk: stepwise::SteppedWalk::new(stepper, seen), text, runtime };
     // Steps are counted from 1, and step N itself is not run.

@@ -33,7 +33,7 @@ use compare::{TableDifference, compare};
 
 Exit codes: 0 no differences; 1 differences; 3 there is no sample: `pieme label TASK` writes one;
 78 mistake in a task folder or template.")]
-pub struct Args {
+pub(super) struct Args {
     /// Only this task
     task: Option<String>,
     /// Show every difference
@@ -79,7 +79,7 @@ struct SampleReport {
     limit: Option<String>,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let mut tested = Vec::new();
     for (name, folder) in folders(config, only.as_ref())? {

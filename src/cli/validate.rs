@@ -13,7 +13,7 @@ use super::{CliError, VerbResult, exit, output, task_name};
 /// Check task folders: every mistake with file, line and hint
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  pieme validate\n  pieme validate hotels")]
-pub struct Args {
+pub(super) struct Args {
     /// Only this task
     task: Option<String>,
     /// Print one JSON document
@@ -33,7 +33,7 @@ struct FolderFinding {
     notes: Vec<String>,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let mut registry = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
     registry.rescan();

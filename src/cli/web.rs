@@ -13,7 +13,7 @@ use super::{CliError, VerbResult, exit, output};
 
 /// Set the password of the dashboard
 #[derive(clap::Args)]
-pub struct Args {
+pub(super) struct Args {
     #[command(subcommand)]
     verb: WebVerb,
 }
@@ -37,7 +37,7 @@ struct SetPasswordArgs {
     json: bool,
 }
 
-pub fn run(config: &Config, args: Args) -> VerbResult {
+pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     match args.verb {
         WebVerb::Password(args) => set(config, &args),
     }

@@ -19,6 +19,11 @@ pub enum ListenAddress {
     Unix(PathBuf),
 }
 
+/// The text is no listen address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an address to listen on; write \"127.0.0.1:8642\", \"unix:state/web.sock\" or \"off\"")]
+pub struct ListenAddressError(String);
+
 impl Default for ListenAddress {
     fn default() -> ListenAddress {
         ListenAddress::Tcp(SocketAddr::from(([127, 0, 0, 1], 8642)))
@@ -46,24 +51,23 @@ impl fmt::Display for ListenAddress {
 }
 
 impl FromStr for ListenAddress {
-    type Err = String;
+    type Err = ListenAddressError;
 
-    fn from_str(text: &str) -> Result<ListenAddress, String> {
+    fn from_str(text: &str) -> Result<ListenAddress, ListenAddressError> {
         if text == OFF {
             return Ok(ListenAddress::Off);
         }
         if let Some(path) = text.strip_prefix(UNIX).filter(|path| !path.is_empty()) {
             return Ok(ListenAddress::Unix(PathBuf::from(path)));
         }
-        let hint = "write \"127.0.0.1:8642\", \"unix:state/web.sock\" or \"off\"";
-        text.parse().map(ListenAddress::Tcp).map_err(|_| format!("`{text}` is not an address to listen on; {hint}"))
+        text.parse().map(ListenAddress::Tcp).map_err(|_| ListenAddressError(text.to_owned()))
     }
 }
 
 impl TryFrom<String> for ListenAddress {
-    type Error = String;
+    type Error = ListenAddressError;
 
-    fn try_from(text: String) -> Result<ListenAddress, String> {
+    fn try_from(text: String) -> Result<ListenAddress, ListenAddressError> {
         text.parse()
     }
 }
@@ -84,7 +88,10 @@ mod tests {
             assert_eq!(text.parse::<ListenAddress>().map(|place| place.to_string()), Ok(text.to_owned()));
         }
         for text in ["", "8642", "localhost:8642", "unix:", "on"] {
-            assert!(text.parse::<ListenAddress>().is_err_and(|why| why.contains("127.0.0.1:8642")), "{text}");
+            assert!(
+                text.parse::<ListenAddress>().is_err_and(|why| why.to_string().contains("127.0.0.1:8642")),
+                "{text}"
+            );
         }
     }
 }

@@ -23,7 +23,7 @@ const FILE: &str = "config.toml";
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
 
 /// The environment variable with the path of config.toml, used without `--config`.
-pub const FILE_VARIABLE: &str = "PIEME_CONFIG";
+pub(crate) const FILE_VARIABLE: &str = "PIEME_CONFIG";
 
 /// The settings of config.toml, with absolute paths.
 #[derive(Clone, Debug, PartialEq)]

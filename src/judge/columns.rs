@@ -43,7 +43,12 @@ pub struct ColumnMeasure {
 }
 
 /// All columns of a run with `rows` rows. `named` are the columns of task.toml.
-pub fn measure(columns: &[ColumnStatistics], rows: u64, named: &[Column], window: &Window<'_>) -> Vec<ColumnMeasure> {
+pub(super) fn measure(
+    columns: &[ColumnStatistics],
+    rows: u64,
+    named: &[Column],
+    window: &Window<'_>,
+) -> Vec<ColumnMeasure> {
     columns.iter().map(|column| measure_one(column, rows, named, window)).collect()
 }
 

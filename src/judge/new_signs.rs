@@ -4,7 +4,7 @@ use super::window::Window;
 use crate::model::Signs;
 
 /// The signs that no good run had.
-pub fn of(signs: &Signs, window: &Window<'_>) -> Signs {
+pub(super) fn of(signs: &Signs, window: &Window<'_>) -> Signs {
     let before = in_good_runs(window);
     Signs {
         login: signs.login && !before.login,
@@ -16,7 +16,7 @@ pub fn of(signs: &Signs, window: &Window<'_>) -> Signs {
 }
 
 /// The signs that any good run had.
-pub fn in_good_runs(window: &Window<'_>) -> Signs {
+pub(super) fn in_good_runs(window: &Window<'_>) -> Signs {
     let any = |sign: fn(&Signs) -> bool| window.any(|run| sign(&run.verdict.statistics.signs));
     Signs {
         login: any(|it| it.login),

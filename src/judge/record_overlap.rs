@@ -26,7 +26,7 @@ pub struct OverlapMeasure {
     pub is_strange: bool,
 }
 
-pub fn measure(figures: &RunStatistics, window: &Window<'_>) -> OverlapMeasure {
+pub(super) fn measure(figures: &RunStatistics, window: &Window<'_>) -> OverlapMeasure {
     let sketches = window.sketches();
     let columns = figures.records.as_ref().map(|it| it.columns.clone()).unwrap_or_default();
     let shared = figures.records.as_ref().zip(sketches.first()).and_then(|(now, last)| now.jaccard(last));
@@ -37,7 +37,7 @@ pub fn measure(figures: &RunStatistics, window: &Window<'_>) -> OverlapMeasure {
 
 /// The columns that identify the records of the next run: the task's key, or else the first column that was distinct in
 /// the last good run. Words and links come before numbers, which change.
-pub fn identifying_columns(key: &[String], past: &[PastRun]) -> Vec<String> {
+pub(super) fn identifying_columns(key: &[String], past: &[PastRun]) -> Vec<String> {
     if !key.is_empty() {
         return key.to_vec();
     }

@@ -32,7 +32,7 @@ pub struct RowMeasure {
 const ROUNDING: f64 = 1e-9;
 
 /// `is_strange`: no record is known, although good runs always shared many.
-pub fn measure(expect: &Expect, rows: u64, is_strange: bool, window: &Window<'_>) -> RowMeasure {
+pub(super) fn measure(expect: &Expect, rows: u64, is_strange: bool, window: &Window<'_>) -> RowMeasure {
     // Another list in the same layout rarely has the same length.
     let learned = || if is_strange { MIN_ROW_DROP } else { window.drop_allowed() };
     let drop_allowed = expect.max_row_drop.unwrap_or_else(learned);

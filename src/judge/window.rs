@@ -15,7 +15,7 @@ pub(super) const MIN_ROW_DROP: f64 = 0.25;
 /// The allowed drop is this many times the spread of the good runs.
 const SPREAD_FACTOR: f64 = 3.0;
 
-pub struct Window<'p> {
+pub(super) struct Window<'p> {
     /// Newest first.
     good: Vec<&'p PastRun>,
 }

@@ -1,26 +1,26 @@
 //! Types shared by all modules. PURE: no I/O, and no dependency on another module.
 
 pub mod address;
-pub mod change;
-pub mod column;
+mod change;
+mod column;
 mod counts;
 pub mod host_limiter;
-pub mod http_cache;
+mod http_cache;
 mod minhash;
-pub mod number_statistics;
-pub mod page;
-pub mod reachability;
-pub mod record;
-pub mod repair;
-pub mod run;
+mod number_statistics;
+mod page;
+mod reachability;
+mod record;
+mod repair;
+mod run;
 pub mod script;
 pub mod shortage;
-pub mod statistics;
-pub mod stepwise_state;
-pub mod store_address;
+mod statistics;
+mod stepwise_state;
+mod store_address;
 pub mod task;
-pub mod unit;
-pub mod value;
+mod unit;
+mod value;
 
 pub use change::ChangeCounts;
 pub use column::{Column, ColumnType, Split, SplitInto};

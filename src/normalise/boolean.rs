@@ -42,7 +42,7 @@ const NO: &[&str] = &[
 ];
 
 /// Digits count as yes and no only if a person chose this type: they are never inferred.
-pub fn boolean(text: &str) -> Result<ParsedValue, ValueError> {
+pub(super) fn boolean(text: &str) -> Result<ParsedValue, ValueError> {
     let word = text.trim_end_matches(['.', '!']).to_lowercase();
     let word = word.trim_end_matches('\u{fe0f}');
     let is = |words: &[&str]| words.contains(&word);

@@ -5,7 +5,7 @@ use iso_currency::Currency;
 use super::Hints;
 
 /// The currency at the end of a text, and where it begins.
-pub fn at_end(text: &str, hints: &Hints<'_>) -> Option<(String, usize)> {
+pub(super) fn at_end(text: &str, hints: &Hints<'_>) -> Option<(String, usize)> {
     let text = text.trim_end().trim_end_matches(':').trim_end();
     let sign = text.chars().next_back()?;
     if let Some(code) = by_sign(sign, hints) {
@@ -27,7 +27,7 @@ pub fn at_end(text: &str, hints: &Hints<'_>) -> Option<(String, usize)> {
 }
 
 /// The currency at the start of a text, and where it ends.
-pub fn at_start(text: &str, hints: &Hints<'_>) -> Option<(String, usize)> {
+pub(super) fn at_start(text: &str, hints: &Hints<'_>) -> Option<(String, usize)> {
     let blank = text.len() - text.trim_start().len();
     let rest = &text[blank..];
     let first = rest.chars().next()?;

@@ -4,8 +4,6 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use url::Url;
 
-use super::DateOrder;
-
 /// Languages that write 1.234,56: all main European ones except English.
 const COMMA_LANGUAGES: &[&str] = &[
     "bg", "bs", "ca", "cs", "da", "de", "el", "es", "et", "eu", "fi", "fr", "gl", "hr", "hu", "id", "is", "it", "lt",
@@ -19,6 +17,13 @@ const MONTH_FIRST_REGIONS: &[&str] = &["us", "ph", "pr", "fm", "gu"];
 const GENERIC_TLDS: &[&str] = &["ai", "cc", "co", "fm", "gg", "io", "ly", "me", "to", "tv", "ws"];
 /// Generic top-level domains that only one country uses.
 const US_TLDS: &[&str] = &["edu", "gov", "mil"];
+
+/// Whether day or month comes first in a date of digits only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DateOrder {
+    DayFirst,
+    MonthFirst,
+}
 
 /// Where, when and in what language a text was found.
 #[derive(Clone, Debug)]
@@ -51,7 +56,7 @@ impl<'a> Hints<'a> {
     }
 
     /// Whether the page writes 1.234,56; `None` where nothing tells.
-    pub fn decimal_comma(&self) -> Option<bool> {
+    pub(super) fn decimal_comma(&self) -> Option<bool> {
         if self.region.as_deref().is_some_and(|it| POINT_REGIONS.contains(&it)) {
             return Some(false);
         }

@@ -16,8 +16,8 @@ use std::borrow::Cow;
 
 use crate::model::{ColumnType, Value};
 
-pub use date::{DateOrder, order_of};
-pub use hints::Hints;
+pub use date::order_of;
+pub use hints::{DateOrder, Hints};
 
 /// Longer texts are no values. The limit bounds the cost of parsing.
 pub const MAX_CHARS: usize = 300;

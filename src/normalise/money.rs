@@ -29,7 +29,7 @@ struct Amount {
     at: Range<usize>,
 }
 
-pub fn money(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
+pub(super) fn money(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     let mut amounts = amounts(text, hints);
     if amounts.is_empty() {
         let is_free = FREE_WORDS.contains(&text.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase().as_str());

@@ -12,7 +12,7 @@ use scale::{fraction_decimals, multiplier};
 
 /// A number in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Number {
+pub(super) struct Number {
     /// Its position, with sign and multiplier.
     pub at: Range<usize>,
     /// `-1234.50`
@@ -25,7 +25,7 @@ pub struct Number {
 
 /// How to read a single point or comma before three digits: 1.234.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoneSeparator {
+pub(super) enum LoneSeparator {
     /// It groups thousands: prices and counts do not have three decimals.
     Grouping,
     /// As in the page's language; without one, a comma groups and a point is decimal.
@@ -35,7 +35,7 @@ pub enum LoneSeparator {
 /// A number with more digits counts as a code.
 const MOST_DIGITS: usize = 15;
 
-pub fn int(text: &str, _: &Hints<'_>) -> Result<ParsedValue, ValueError> {
+pub(super) fn int(text: &str, _: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     let (number, is_whole) = single_number(text, LoneSeparator::Grouping)?;
     let (whole, rest) = number.digits.split_once('.').unwrap_or((&number.digits, ""));
     if rest.bytes().any(|digit| digit != b'0') {
@@ -45,7 +45,7 @@ pub fn int(text: &str, _: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     Ok(ParsedValue { value: Value::Int(value), is_whole: is_whole && rest.is_empty() && !number.is_code })
 }
 
-pub fn number(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
+pub(super) fn number(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     let (number, is_whole) = single_number(text, LoneSeparator::ByLanguage(hints.decimal_comma()))?;
     Ok(ParsedValue { is_whole: is_whole && !number.is_code, value: Value::Number(number.digits) })
 }
@@ -64,7 +64,7 @@ fn single_number(text: &str, lone: LoneSeparator) -> Result<(Number, bool), Valu
 }
 
 /// All numbers of a plain text, in order. Digits after a letter (A4, v2) are part of a word.
-pub fn all_numbers(text: &str, lone: LoneSeparator) -> Vec<Number> {
+pub(super) fn all_numbers(text: &str, lone: LoneSeparator) -> Vec<Number> {
     let mut numbers: Vec<Number> = Vec::new();
     let mut from = 0;
     while let Some(start) =

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-pub fn text(text: &str) -> Cow<'_, str> {
+pub(super) fn text(text: &str) -> Cow<'_, str> {
     if text.chars().all(|c| plain(c) == c) {
         return Cow::Borrowed(text);
     }

@@ -15,7 +15,7 @@ const FILE_SUFFIXES: &[&str] = &[
 ];
 
 /// Parses a web address and resolves it against the page's.
-pub fn url(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
+pub(super) fn url(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueError> {
     if text.len() > MAX_URL {
         return Err(ValueError::TooLong);
     }
@@ -41,7 +41,7 @@ fn looks_like_url(text: &str) -> bool {
 }
 
 /// The first e-mail address in the text, with the host in lower case.
-pub fn email(text: &str) -> Result<ParsedValue, ValueError> {
+pub(super) fn email(text: &str) -> Result<ParsedValue, ValueError> {
     let bare = text.get(..7).filter(|it| it.eq_ignore_ascii_case("mailto:")).map_or(text, |_| &text[7..]);
     let bare = bare.split('?').next().unwrap_or_default();
     let options = || Options::default().with_required_tld().without_domain_literal().without_display_text();

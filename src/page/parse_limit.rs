@@ -48,7 +48,7 @@ fn grouped(number: usize) -> String {
 pub const MAX_DEPTH: u32 = 512;
 /// Maximum number of nodes of a page. The largest page of the corpus (2.3 MB) has some 60,000; a table of 20,000 rows
 /// with 15 columns has 640,000.
-pub(super) const MAX_NODES: usize = 5_000_000;
+pub(crate) const MAX_NODES: usize = 5_000_000;
 /// Number of nodes that is always allowed, however small the page. Beyond it a page may have at most half as many nodes
 /// as bytes, because misnested tags make the parser multiply them: 61 kB of misnested `<b><i>` came to 9 million.
 /// `<br>x` is a node in 2.5 bytes.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::model::{Page, TraceLine};
 use crate::page::Tree;
-use crate::page::tree::collapse;
+use crate::page::text::collapse;
 use crate::robot::{Stepper, WalkError};
 
 pub use progress::{StepObserver, StepProgress};

@@ -7,8 +7,8 @@ use std::iter::Peekable;
 use std::mem;
 
 use super::StoreError;
+use super::change_set::{ChangeKind, UnlistedReason};
 use super::digest;
-use super::history::{ChangeKind, UnlistedReason};
 use crate::model::ChangeCounts;
 
 /// This many records are listed whatever share of the table they are: the prices of a whole shop may change every day.

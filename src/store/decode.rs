@@ -4,7 +4,7 @@ use std::fs;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{StoreError, Trigger};
+use super::StoreError;
 use crate::model::{Outcome, RunId, RunStatistics, TaskName, TimeSpan, Verdict};
 
 /// Size limit of a run's statistics; 500 columns come to half of it. They come from the child, which is not trusted.
@@ -16,10 +16,6 @@ pub(super) fn run_id(text: &str) -> Result<RunId, StoreError> {
 
 pub(super) fn task_name(text: &str) -> Result<TaskName, StoreError> {
     TaskName::new(text).map_err(StoreError::invalid_value)
-}
-
-pub(super) fn trigger(word: &str) -> Result<Trigger, StoreError> {
-    Trigger::from_word(word).ok_or_else(|| StoreError::InvalidValue(format!("`{word}` is not a run trigger")))
 }
 
 pub(super) fn outcome(outcome: &str, cause: &str) -> Result<Outcome, StoreError> {

@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-use crate::model::{PostgresAddress, RunId, StoreAddress};
+use crate::model::{PostgresAddress, RunId, StoreAddress, Table};
+
+/// Texts and the values beside them: three columns for an amount of money. SQLite allows 2,000 columns, PostgreSQL
+/// 1,600.
+pub(super) const MAX_COLUMNS: usize = 3 * Table::MAX_COLUMNS;
 
 /// The error of a database driver, boxed so that callers do not depend on the driver.
 pub type DriverError = Box<dyn std::error::Error + Send + Sync>;
@@ -77,7 +81,7 @@ pub enum StoreError {
     #[error(
         "{0} columns, counting the values of typed ones, are too many for a published table ({max}; SQLite \
          allows 2,000, PostgreSQL 1,600); leave some out: `pieme label TASK --names a,b,-`",
-        max = super::names::MAX_COLUMNS
+        max = MAX_COLUMNS
     )]
     TooManyColumns(usize),
     #[error("the store panicked ({0}); this is a bug in pieme, and nothing was written")]

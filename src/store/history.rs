@@ -3,149 +3,23 @@
 //! Each publication that changes the rows is one [`ChangeSet`]. The first publication of a task has none, since
 //! `_first_seen` says as much. docs/history.md has the rules.
 
-use std::fmt;
-use std::str::FromStr;
-
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 
-use super::StoreError;
-use super::record_history::RecordHistory;
+use super::change_set::{ChangeKind, ChangeSet, RecordChange, RecordKey, UnlistedReason};
+use super::generation::{self, Generation};
+use super::record_diff::{self, NamedCells};
+use super::record_history::{RecordEvent, RecordHistory};
+use super::sql::{FromSqlValue, SqlParam, SqlRow, SqlSession, SqlStore, SqlValue};
+use super::{StoreError, digest};
 use crate::model::{ChangeCounts, RunId, TaskName, TimeSpan};
 
-/// Why the records of a change are not listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnlistedReason {
-    /// Too many records differ: a list would repeat the table, so they are only counted.
-    Many,
-    /// The key columns are not the same, so nothing can be compared.
-    Key,
-    /// The previous rows were removed before they were compared.
-    Lost,
-}
+const CHANGE_COLUMNS: &str = "id, run, at, rows_before, rows_after, added, changed, removed, unlisted";
 
-impl UnlistedReason {
-    pub const ALL: &'static [UnlistedReason] = &[UnlistedReason::Many, UnlistedReason::Key, UnlistedReason::Lost];
+/// The columns that `read_record` takes, of `_changed_record` under the name `r`.
+pub(super) const RECORD_COLUMNS: &str = "r.id, r.key, r.what, r.name, r.cells";
 
-    pub fn word(self) -> &'static str {
-        match self {
-            UnlistedReason::Many => "many",
-            UnlistedReason::Key => "key",
-            UnlistedReason::Lost => "lost",
-        }
-    }
-
-    pub fn sentence(self) -> &'static str {
-        match self {
-            UnlistedReason::Many => "most of a large table has changed: the records are counted, not listed",
-            UnlistedReason::Key => "the key columns have changed: the records could not be compared",
-            UnlistedReason::Lost => "the previous rows were removed before they could be compared",
-        }
-    }
-
-    pub(super) fn from_word(word: &str) -> Option<UnlistedReason> {
-        UnlistedReason::ALL.iter().copied().find(|it| it.word() == word)
-    }
-}
-
-/// One publication that changed the published rows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ChangeSet {
-    /// Grows from change to change of a task.
-    pub id: i64,
-    pub run: RunId,
-    pub at: DateTime<Utc>,
-    pub rows_before: u64,
-    pub rows_after: u64,
-    /// None while a large table is still being compared.
-    pub counts: Option<ChangeCounts>,
-    pub unlisted: Option<UnlistedReason>,
-}
-
-impl ChangeSet {
-    /// The counts, unless nothing could be compared.
-    pub fn known_counts(&self) -> Option<ChangeCounts> {
-        self.counts.filter(|_| !matches!(self.unlisted, Some(UnlistedReason::Key | UnlistedReason::Lost)))
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ChangeKind {
-    Added,
-    Changed,
-    Removed,
-}
-
-impl ChangeKind {
-    pub const ALL: &'static [ChangeKind] = &[ChangeKind::Added, ChangeKind::Changed, ChangeKind::Removed];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            ChangeKind::Added => "added",
-            ChangeKind::Changed => "changed",
-            ChangeKind::Removed => "removed",
-        }
-    }
-
-    pub(super) fn from_word(word: &str) -> Option<ChangeKind> {
-        ChangeKind::ALL.iter().copied().find(|it| it.word() == word)
-    }
-}
-
-/// Identifies a record from run to run; written as 32 hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RecordKey(pub(super) u128);
-
-impl fmt::Display for RecordKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
-    }
-}
-
-impl FromStr for RecordKey {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<RecordKey, std::num::ParseIntError> {
-        u128::from_str_radix(text, 16).map(RecordKey)
-    }
-}
-
-impl Serialize for RecordKey {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// A cell's text, and its value where the column has a type.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct CellValue {
-    pub text: Option<String>,
-    #[serde(skip_serializing_if = "Json::is_null")]
-    pub value: Json,
-}
-
-/// A changed cell. `from` is empty for an added record, `to` for a removed one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CellChange {
-    pub column: String,
-    pub from: CellValue,
-    pub to: CellValue,
-}
-
-/// A record that a change has added, changed or removed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RecordChange {
-    /// Grows from record to record of a change.
-    pub id: i64,
-    pub key: RecordKey,
-    pub what: ChangeKind,
-    /// Display name: the texts of its key columns, or else its first text.
-    pub name: String,
-    pub cells: Vec<CellChange>,
-}
+/// Events that are read per record.
+const MAX_EVENTS: u32 = 10_000;
 
 /// Changes of the published rows.
 pub trait History {
@@ -175,4 +49,182 @@ pub trait History {
 
     /// The history of one record; none where it is neither published nor in the history.
     fn record_history(&self, task: &TaskName, key: RecordKey) -> Result<Option<RecordHistory>, StoreError>;
+}
+
+/// A published record.
+pub(super) struct PublishedRecord {
+    pub name: String,
+    pub first_seen: DateTime<Utc>,
+    pub cells: NamedCells,
+}
+
+/// Published records, where the databases store their rows differently.
+pub(super) trait PublishedRecords: SqlSession {
+    /// What a change did to the records of these keys.
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError>;
+
+    /// The record of a key; the oldest, where there are several.
+    fn record_of_key(&self, published: &Generation, key: RecordKey) -> Result<Option<PublishedRecord>, StoreError>;
+
+    /// Query for the keys and names of records whose key columns contain a text: `$1`; `$2` is the limit.
+    fn named_sql(published: &Generation, columns: &[String]) -> String;
+}
+
+impl<S: SqlStore<Session: PublishedRecords>> History for S {
+    fn keep_history(&mut self, spans: &[(TaskName, TimeSpan)]) -> Result<(), StoreError> {
+        let session = self.session();
+        session.in_transaction(|| {
+            for (task, span) in spans {
+                let sql = "UPDATE _task SET history = $2 WHERE name = $1 AND history IS DISTINCT FROM $2";
+                session.modify(sql, &[task, &span.0.as_secs()])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<ChangeSet>, StoreError> {
+        let sql = format!("SELECT {CHANGE_COLUMNS} FROM _change WHERE task = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
+        self.session().query(&sql, &[task, &before.unwrap_or(i64::MAX), &limit], read_change)
+    }
+
+    fn change_of(&self, run: RunId) -> Result<Option<ChangeSet>, StoreError> {
+        let sql = format!("SELECT {CHANGE_COLUMNS} FROM _change WHERE run = $1 ORDER BY id LIMIT 1");
+        self.session().query_first(&sql, &[&run], read_change)
+    }
+
+    fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError> {
+        let sql = format!(
+            "SELECT {RECORD_COLUMNS} FROM _changed_record r JOIN _change c ON c.id = r.change
+             WHERE r.change = $1 AND r.id > $2 AND c.added IS NOT NULL ORDER BY r.id LIMIT $3"
+        );
+        self.session().query(&sql, &[&change, &after, &limit], read_record)
+    }
+
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError> {
+        self.session().changed_among(change, keys)
+    }
+
+    fn records_named(
+        &self,
+        task: &TaskName,
+        words: &[String],
+        limit: u32,
+    ) -> Result<Vec<(RecordKey, String)>, StoreError> {
+        let published = generation::published_with_key(self.session(), task)?;
+        let columns = published.as_ref().and_then(|it| it.key.clone()).unwrap_or_default();
+        if !columns.is_empty() && columns.len() == words.len() {
+            let cells = columns.iter().zip(words).map(|(column, word)| (column.as_str(), word.as_str()));
+            let key = RecordKey(digest::record_digest(cells));
+            if let Some(life) = self.record_history(task, key)? {
+                return Ok(vec![(key, life.name)]);
+            }
+        }
+        let text = words.join(record_diff::SEPARATOR);
+        let mut found = changed_named(self.session(), task, &text, limit)?;
+        if let Some(published) = published.filter(|_| !columns.is_empty()) {
+            let sql = S::Session::named_sql(&published, &columns);
+            found.extend(self.session().query(&sql, &[&text, &limit], read_key_and_name)?);
+        }
+        found.sort_unstable();
+        found.dedup_by_key(|(key, _)| *key);
+        found.sort_unstable_by(|one, two| one.1.cmp(&two.1));
+        found.truncate(limit as usize);
+        Ok(found)
+    }
+
+    fn record_history(&self, task: &TaskName, key: RecordKey) -> Result<Option<RecordHistory>, StoreError> {
+        let session = self.session();
+        session.in_snapshot(|| {
+            let (events, gone_seen) = events(session, task, key)?;
+            let published = generation::published_with_key(session, task)?;
+            let now = published.map(|it| session.record_of_key(&it, key)).transpose()?.flatten();
+            let last_name = events.last().map(|event: &RecordEvent| event.record.name.clone());
+            let (name, first_seen) = match (&now, last_name) {
+                (Some(present), _) => (present.name.clone(), Some(present.first_seen)),
+                (None, Some(name)) => (name, gone_seen),
+                (None, None) => return Ok(None),
+            };
+            Ok(Some(RecordHistory { key, name, first_seen, events, now: now.map(|it| it.cells) }))
+        })
+    }
+}
+
+/// Records of the history whose names contain the text.
+fn changed_named<S: SqlSession>(
+    session: &S,
+    task: &TaskName,
+    text: &str,
+    limit: u32,
+) -> Result<Vec<(RecordKey, String)>, StoreError> {
+    let sql = format!(
+        "SELECT r.key, max(r.name) FROM _change c JOIN _changed_record r ON r.change = c.id
+         WHERE c.task = $1 AND c.added IS NOT NULL AND {}(lower(r.name), lower($2)) > 0
+         GROUP BY r.key ORDER BY 2 LIMIT $3",
+        S::STRPOS
+    );
+    session.query(&sql, &[task, &text, &limit], read_key_and_name)
+}
+
+/// The events, oldest first, and when the record was first seen according to the newest of them.
+fn events(
+    session: &impl SqlSession,
+    task: &TaskName,
+    key: RecordKey,
+) -> Result<(Vec<RecordEvent>, Option<DateTime<Utc>>), StoreError> {
+    let sql = format!(
+        "SELECT {RECORD_COLUMNS}, c.run, c.at, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
+         WHERE r.key = $1 AND c.task = $2 AND c.added IS NOT NULL ORDER BY r.id DESC LIMIT {MAX_EVENTS}"
+    );
+    let mut first_seen = None;
+    let mut events = session.query(&sql, &[&key, task], |row| {
+        first_seen = first_seen.or(Some(row.get(7)?));
+        Ok(RecordEvent { run: row.get(5)?, at: row.get(6)?, record: read_record(row)? })
+    })?;
+    events.reverse();
+    Ok((events, first_seen))
+}
+
+fn read_key_and_name(row: &dyn SqlRow) -> Result<(RecordKey, String), StoreError> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+fn read_change(row: &dyn SqlRow) -> Result<ChangeSet, StoreError> {
+    let counts = match (row.get(5)?, row.get(6)?, row.get(7)?) {
+        (Some(added), Some(changed), Some(removed)) => Some(ChangeCounts { added, changed, removed }),
+        _ => None,
+    };
+    let unlisted: Option<String> = row.get(8)?;
+    Ok(ChangeSet {
+        id: row.get(0)?,
+        run: row.get(1)?,
+        at: row.get(2)?,
+        rows_before: row.get(3)?,
+        rows_after: row.get(4)?,
+        counts,
+        unlisted: unlisted.as_deref().and_then(UnlistedReason::from_word),
+    })
+}
+
+pub(super) fn read_record(row: &dyn SqlRow) -> Result<RecordChange, StoreError> {
+    let what: String = row.get(2)?;
+    Ok(RecordChange {
+        id: row.get(0)?,
+        key: row.get(1)?,
+        what: ChangeKind::from_word(&what)
+            .ok_or_else(|| StoreError::InvalidValue(format!("unknown kind of change `{what}`")))?,
+        name: row.get(3)?,
+        cells: record_diff::read_cells(&row.get::<String>(4)?)?,
+    })
+}
+
+impl SqlParam for RecordKey {
+    fn sql_value(&self) -> SqlValue<'_> {
+        SqlValue::Bytes(self.0.to_be_bytes().to_vec().into())
+    }
+}
+
+impl FromSqlValue for RecordKey {
+    fn from_sql_value(value: SqlValue<'_>) -> Result<RecordKey, StoreError> {
+        Ok(RecordKey(u128::from_be_bytes(FromSqlValue::from_sql_value(value)?)))
+    }
 }

@@ -1,11 +1,14 @@
 //! EDGE: the database, the only SQL. A SQLite file has one writer (the daemon) and any number of readers; a PostgreSQL
 //! database may have several daemons.
 //!
-//! What a store can do is declared here, in one trait per concern; a database that implements all of them is a
-//! [`Backend`]. All of pieme's own tables start with `_`, which no task's name does.
+//! What a store can do is declared in one trait per concern; a database that implements all of them is a [`Backend`].
+//! SQL that both databases understand is written once, in the file of its concern, over the seam of `sql.rs`; `sqlite/`
+//! and `postgres/` hold what differs. All of pieme's own tables start with `_`, which no task's name does.
 
 mod artifacts;
 mod batch;
+mod change_set;
+mod changes;
 mod compare;
 mod copy;
 mod decode;
@@ -13,21 +16,26 @@ mod digest;
 mod error;
 mod fleet;
 mod folders;
+mod gc;
+mod generation;
 mod history;
 mod maintenance;
+mod migrate;
 mod names;
 mod outbox;
 mod pending_ends;
 mod postgres;
 mod record_diff;
 mod record_history;
+mod retention;
 mod review;
 mod rows;
-mod run;
 mod run_end;
+mod runs;
 mod search;
+mod sql;
 mod sqlite;
-mod task;
+mod tasks;
 mod timestamp;
 mod unchanged_prefix;
 
@@ -35,28 +43,30 @@ use crate::model::StoreAddress;
 use std::ops::{Deref, DerefMut};
 
 pub use artifacts::RunArtifacts;
-pub use copy::{
-    CopiedGeneration, CopiedRow, CopiedTable, CopyCounts, CopyPart, Datum, DatumKind, Exporter, copy,
-    refuse_if_daemons_active,
-};
+pub use change_set::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, RecordKey, UnlistedReason};
+pub use copy::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, Datum, DatumKind, Exporter};
 pub use error::StoreError;
 pub use fleet::{FleetMembership, HeartbeatReport, Member};
 pub use folders::{FolderVersion, SharedFile, SharedFolders};
-pub use history::{CellChange, CellValue, ChangeKind, ChangeSet, History, RecordChange, RecordKey, UnlistedReason};
-pub use maintenance::{GarbageCollection, GcCounts, Maintenance, RetentionLimits};
+pub use gc::{GarbageCollection, GcCounts};
+pub use history::History;
+pub use maintenance::Maintenance;
+pub use migrate::{CopyCounts, copy, refuse_if_daemons_active};
 pub use outbox::{AlertStateUpdate, AlertTask, AlertTaskFilter, Delivery, Outbox, OutboxEntry, OutgoingAlert};
 pub use record_history::{RecordEvent, RecordHistory, TimedValue};
+pub use retention::RetentionLimits;
 pub use rows::{BrowseQuery, PublishedRows, Review, ReviewAction, Rows};
-pub use run::{BeginOutcome, RowStaging, RunEnding, RunRow, RunStart, Runs, Trigger};
+pub use runs::{BeginOutcome, RowStaging, RunEnding, RunRow, RunStart, RunStarting, Runs, Trigger};
 pub use search::{
     FullTextSearch, Highlights, Hit, IndexProgress, Query, QueryError, SearchRequest, SearchResults, Snippet,
 };
 pub use sqlite::{Affinity, Scalar, TableFile};
-pub use task::{FolderState, TaskRow, Tasks};
+pub use tasks::{FolderState, TaskRow, Tasks};
 
 /// A database that implements every concern of the store.
 pub trait Backend:
-    Runs
+    RunStarting
+    + Runs
     + RowStaging
     + RunEnding
     + PublishedRows

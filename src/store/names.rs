@@ -1,11 +1,7 @@
 //! Names of tables and columns in the database. A column's name may come from a page, so it may be any text.
 
-use super::StoreError;
-use crate::model::{ColumnType, Facet, Table, ValueColumn};
-
-/// Texts and the values beside them: three columns for an amount of money. SQLite allows 2,000 columns, PostgreSQL
-/// 1,600.
-pub(super) const MAX_COLUMNS: usize = 3 * Table::MAX_COLUMNS;
+use super::error::{MAX_COLUMNS, StoreError};
+use crate::model::{ColumnType, Facet, ValueColumn};
 
 /// Longer names only widen every listing.
 const MAX_NAME_CHARS: usize = 100;

@@ -3,8 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::StoreError;
-use super::history::{CellChange, CellValue};
-use super::run_end::Generation;
+use super::change_set::{CellChange, CellValue};
+use super::generation::Generation;
 use crate::model::Facet;
 
 /// Longer texts are cut: the history says that they changed, the rows have them whole.

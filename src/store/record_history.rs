@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use super::history::{CellValue, ChangeKind, RecordChange, RecordKey};
+use super::change_set::{CellValue, ChangeKind, RecordChange, RecordKey};
 use crate::model::RunId;
 
 /// One event in the history of a record.

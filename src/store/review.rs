@@ -6,7 +6,10 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 
-use super::{BeginOutcome, Review, ReviewAction, RowStaging, Rows, RunEnding, RunStart, Runs, StoreError, Trigger};
+use super::rows::{Review, ReviewAction, Rows};
+use super::runs::{BeginOutcome, RowStaging, RunEnding, RunStart, RunStarting, Runs, Trigger};
+use super::sql::SqlStore;
+use super::{StoreError, generation};
 use crate::model::{Outcome, Publication, Row, RunId, RunStatistics, TaskName, Verdict};
 
 /// Rows that are copied at a time.
@@ -14,9 +17,6 @@ pub(super) const ROWS_PER_COPY: u64 = 5_000;
 
 /// The unpublished generations of a task, by state.
 pub trait UnpublishedGenerations {
-    /// The run of the newest generation in a state.
-    fn newest_run_in_state(&self, task: &TaskName, state: &'static str) -> Result<Option<RunId>, StoreError>;
-
     fn rows_in_state(
         &self,
         run: RunId,
@@ -29,7 +29,7 @@ pub trait UnpublishedGenerations {
     fn drop_quarantined_rows(&mut self, task: &TaskName) -> Result<(), StoreError>;
 }
 
-impl<S: UnpublishedGenerations + Runs + RowStaging + RunEnding> Review for S {
+impl<S: UnpublishedGenerations + SqlStore + RunStarting + RowStaging + RunEnding> Review for S {
     fn apply_review(
         &mut self,
         task: &TaskName,
@@ -49,11 +49,11 @@ impl<S: UnpublishedGenerations + Runs + RowStaging + RunEnding> Review for S {
     }
 
     fn quarantined_run(&self, task: &TaskName) -> Result<Option<RunId>, StoreError> {
-        self.newest_run_in_state(task, "quarantined")
+        generation::newest_run(self.session(), task, "quarantined")
     }
 }
 
-fn republish<S: UnpublishedGenerations + Runs + RowStaging + RunEnding>(
+fn republish<S: UnpublishedGenerations + SqlStore + RunStarting + RowStaging + RunEnding>(
     store: &mut S,
     task: &TaskName,
     state: &'static str,
@@ -61,7 +61,7 @@ fn republish<S: UnpublishedGenerations + Runs + RowStaging + RunEnding>(
     key: &[String],
     now: DateTime<Utc>,
 ) -> Result<Option<Verdict>, StoreError> {
-    let Some(from) = store.newest_run_in_state(task, state)? else { return Ok(None) };
+    let Some(from) = generation::newest_run(store.session(), task, state)? else { return Ok(None) };
     let run = RunId::new();
     let trigger = Trigger::Person;
     let start = RunStart { run, task: task.clone(), slot: None, trigger, started_at: now, pid: None };

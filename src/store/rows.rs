@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::StoreError;
-use super::history::RecordKey;
-use crate::model::{Row, RunId, Table, TaskName, ValueColumn, Verdict};
+use super::change_set::RecordKey;
+use super::generation::Generation;
+use super::names::ColumnName;
+use super::sql::{SqlRow, SqlSession};
+use crate::model::{Facet, Row, RunId, Table, TaskName, ValueColumn, Verdict};
 
 /// Some rows of a generation, with the view's additional columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +44,16 @@ pub struct BrowseQuery {
     pub descending: bool,
     pub limit: u64,
     pub offset: u64,
+}
+
+impl BrowseQuery {
+    /// The column of the table that sorts.
+    pub(super) fn sort_column(&self, columns: &[ColumnName]) -> Option<usize> {
+        let by = self.sort_by.as_deref()?;
+        let at = columns.iter().position(|it| it.is_text() && it.stored == by)?;
+        let is_value = |it: &ColumnName| it.value.is_some_and(|value| value.of == at && value.facet == Facet::Value);
+        Some(columns.iter().position(is_value).unwrap_or(at))
+    }
 }
 
 /// What a person wants done with unpublished rows.
@@ -94,4 +107,53 @@ pub trait Review {
 
     /// The run whose rows are quarantined, if there is one.
     fn quarantined_run(&self, task: &TaskName) -> Result<Option<RunId>, StoreError>;
+}
+
+/// What is known of a generation before any row is read.
+pub(super) fn without_rows(session: &impl SqlSession, generation: &Generation) -> Result<Rows, StoreError> {
+    let sql = "SELECT run, last_seen FROM _generation WHERE id = $1";
+    let seen = session.query_first(sql, &[&generation.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let gone = || StoreError::InvalidValue(format!("generation {} is gone", generation.id));
+    let (run, last_seen) = seen.ok_or_else(gone)?;
+    let columns = &generation.columns;
+    let RowLayout { texts, values } = RowLayout::of(generation);
+    // Index among the text columns, as the table has them.
+    let among = |value: ValueColumn| ValueColumn { of: texts.iter().filter(|&&at| at < value.of).count(), ..value };
+    Ok(Rows {
+        run,
+        last_seen,
+        total: u64::try_from(generation.rows).unwrap_or(0),
+        table: Table { columns: texts.iter().map(|&at| columns[at].stored.clone()).collect(), rows: Vec::new() },
+        values: values.iter().filter_map(|&at| columns[at].value).map(among).collect(),
+        cells: Vec::new(),
+        first_seen: Vec::new(),
+        keys: Vec::new(),
+    })
+}
+
+/// Which columns of a generation's table hold texts, and which values.
+pub(super) struct RowLayout {
+    texts: Vec<usize>,
+    values: Vec<usize>,
+}
+
+impl RowLayout {
+    pub fn of(generation: &Generation) -> RowLayout {
+        let columns = &generation.columns;
+        let (texts, values) = (0..columns.len()).partition(|&at| columns[at].is_text());
+        RowLayout { texts, values }
+    }
+
+    /// Appends a row of `_page`, `_first_seen`, `_key` and all cells, and returns the number of bytes of its texts.
+    pub fn append_row(&self, row: &dyn SqlRow, rows: &mut Rows) -> Result<usize, StoreError> {
+        let cells: Vec<Option<String>> = self.texts.iter().map(|at| row.get(at + 3)).collect::<Result<_, _>>()?;
+        let bytes = cells.iter().flatten().map(String::len).sum();
+        rows.table.rows.push(Row { cells, page: row.get(0)? });
+        rows.first_seen.push(row.get(1)?);
+        rows.keys.push(row.get(2)?);
+        if !self.values.is_empty() {
+            rows.cells.push(self.values.iter().map(|at| row.get(at + 3)).collect::<Result<_, _>>()?);
+        }
+        Ok(bytes)
+    }
 }

@@ -1,33 +1,8 @@
 //! Decides what happens to the rows of a run that ends, independently of the database.
 
 use super::batch::Batch;
-use super::compare::RowShape;
-use super::digest::Digest;
-use super::names::ColumnName;
+use super::generation::Generation;
 use crate::model::{Emptiness, Failure, Outcome, Publication, Quarantine, Verdict};
-
-/// A generation as its row in `_generation` describes it.
-pub(super) struct Generation {
-    pub id: i64,
-    /// Number of the table that has its rows.
-    pub table: i64,
-    pub columns: Vec<ColumnName>,
-    /// Stored names of the key columns, where they were asked for and recorded.
-    pub key: Option<Vec<String>>,
-    pub rows: i64,
-    pub digest: Digest,
-}
-
-impl Generation {
-    /// The text columns, in their order.
-    pub fn texts(&self) -> impl Iterator<Item = &ColumnName> {
-        self.columns.iter().filter(|column| column.is_text())
-    }
-
-    pub fn shape(&self) -> RowShape {
-        (self.texts().map(|column| column.stored.clone()).collect(), self.key.clone())
-    }
-}
 
 /// What happens to the staged rows.
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@ mod words;
 use chrono::{DateTime, Utc};
 
 use super::StoreError;
+use super::sql::SqlSession;
 use crate::model::{Row, TaskName};
 
 pub(super) use query::Term;
@@ -82,4 +83,11 @@ pub trait FullTextSearch {
 
     /// Tasks whose published rows are not completely indexed, with their row counts.
     fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError>;
+}
+
+/// As [`FullTextSearch::unindexed_tasks`].
+pub(super) fn unindexed_tasks(session: &impl SqlSession) -> Result<Vec<(TaskName, u64)>, StoreError> {
+    let sql = "SELECT t.name, g.rows FROM _task t JOIN _generation g ON g.id = t.published
+               LEFT JOIN _indexed i ON i.task = t.name WHERE i.digest IS DISTINCT FROM g.digest ORDER BY t.name";
+    session.query(sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }

@@ -27,7 +27,3 @@ pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, StoreError> {
         .map(|at| at.to_utc())
         .map_err(|_| StoreError::InvalidValue(format!("`{text}` is not a timestamp")))
 }
-
-pub(super) fn parse_if_any(text: Option<String>) -> Result<Option<DateTime<Utc>>, StoreError> {
-    text.as_deref().map(parse).transpose()
-}

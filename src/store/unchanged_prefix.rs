@@ -2,7 +2,7 @@
 //! first difference, the rows before it are copied within the database.
 
 use super::batch::{Batch, MAX_BUFFERED_ROWS};
-use super::run_end::Generation;
+use super::generation::Generation;
 
 /// How many leading rows of a run equal the published ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

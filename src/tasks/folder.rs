@@ -18,10 +18,10 @@ use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::model::shortage;
 
-pub const PUBLIC_FILE: Mode = Mode::from_bits_truncate(0o644);
+pub(super) const PUBLIC_FILE: Mode = Mode::from_bits_truncate(0o644);
 pub const PRIVATE_FILE: Mode = Mode::from_bits_truncate(0o600);
-pub const PUBLIC_FOLDER: Mode = Mode::from_bits_truncate(0o755);
-pub const PRIVATE_FOLDER: Mode = Mode::from_bits_truncate(0o700);
+pub(super) const PUBLIC_FOLDER: Mode = Mode::from_bits_truncate(0o755);
+pub(super) const PRIVATE_FOLDER: Mode = Mode::from_bits_truncate(0o700);
 
 /// Whether a folder with this mode is shared: the group may write, and new files belong to the group.
 pub fn is_shared(mode: u32) -> bool {
@@ -115,7 +115,7 @@ impl Folder {
     }
 
     /// A subfolder; `None` if it does not exist.
-    pub fn subfolder(&self, name: &str) -> Result<Option<Folder>, FileError> {
+    pub(super) fn subfolder(&self, name: &str) -> Result<Option<Folder>, FileError> {
         let path = self.path.join(name);
         match openat(&self.fd, name, FOLDER_FLAGS, Mode::empty()) {
             Ok(fd) => Ok(Some(Folder::new(fd, path))),
@@ -125,7 +125,7 @@ impl Folder {
     }
 
     /// A subfolder, created if it does not exist.
-    pub fn make_subfolder(&self, name: &str, mode: Mode) -> Result<Folder, FileError> {
+    pub(super) fn make_subfolder(&self, name: &str, mode: Mode) -> Result<Folder, FileError> {
         // The setgid bit is inherited; the service's unit forbids setting it.
         match mkdirat(&self.fd, name, self.group_mode(mode).unwrap_or(mode)) {
             Ok(()) | Err(Errno::EEXIST) => {}
@@ -160,7 +160,7 @@ impl Folder {
     }
 
     /// Refuses a world-writable folder.
-    pub fn refuse_writable_by_all(&self, path: &Path) -> Result<(), FileError> {
+    pub(super) fn refuse_writable_by_all(&self, path: &Path) -> Result<(), FileError> {
         let stat = fstat(&self.fd).map_err(|errno| FileError::Io { path: path.to_owned(), source: errno.into() })?;
         if stat.st_mode & 0o002 != 0 && stat.st_mode & 0o1000 == 0 {
             return Err(FileError::Refused { path: path.to_owned(), what: WRITABLE_BY_ALL });

@@ -51,13 +51,13 @@ pub const TASK_FILE: &str = "task.toml";
 pub const ROBOT_FILE: &str = "robot.toml";
 pub const TEMPLATE_FILE: &str = "template.json";
 /// The template of the detail pages.
-pub const DETAILS_FILE: &str = "details.json";
+pub(crate) const DETAILS_FILE: &str = "details.json";
 
 /// A TOML file with a million keys takes 4 s and 300 MB to parse; nobody writes 64 kB by hand.
 pub const MAX_TOML_BYTES: u64 = 64 << 10;
 
 /// Templates are written by pieme; the largest on real pages stay far below this.
-pub const MAX_TEMPLATE_BYTES: u64 = 4 << 20;
+pub(crate) const MAX_TEMPLATE_BYTES: u64 = 4 << 20;
 
 /// A task folder, read and checked.
 #[derive(Clone, Debug, PartialEq)]

@@ -89,7 +89,7 @@ impl<T> PartialToml<T> {
     }
 
     /// Whether something of this name was removed.
-    pub fn has_skipped(&self, word: &str) -> bool {
+    pub(super) fn has_skipped(&self, word: &str) -> bool {
         self.skipped.words.contains(word)
     }
 

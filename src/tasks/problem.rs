@@ -72,7 +72,7 @@ impl Problem {
     }
 
     /// A problem at a line and column, both counted from 1.
-    pub fn at_line(file: &Path, text: &str, line: usize, column: usize, message: impl Into<String>) -> Problem {
+    pub(super) fn at_line(file: &Path, text: &str, line: usize, column: usize, message: impl Into<String>) -> Problem {
         let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
         let place = start + column.saturating_sub(1);
         Problem::at(file, text, place..place, message)

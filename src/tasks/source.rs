@@ -46,7 +46,7 @@ impl TomlSource {
         &self.text
     }
 
-    pub fn into_text(self) -> String {
+    pub(super) fn into_text(self) -> String {
         self.text
     }
 
@@ -55,7 +55,7 @@ impl TomlSource {
         toml::from_str(&self.text).map_err(|error| self.explain(error.message(), error.span()))
     }
 
-    pub fn problem_at(&self, span: Range<usize>, message: impl Into<String>) -> Problem {
+    pub(super) fn problem_at(&self, span: Range<usize>, message: impl Into<String>) -> Problem {
         Problem::at(&self.file, &self.text, span, message)
     }
 

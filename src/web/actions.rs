@@ -1,7 +1,7 @@
 //! Actions on a task, as in the CLI: run, pause, resume; publish or drop quarantined rows; roll back.
 
 use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Redirect;
 use serde::Deserialize;
 
@@ -14,16 +14,17 @@ use super::error::WebError;
 use super::label;
 use super::login::local_path;
 use super::route::Route;
+use super::task_path::TaskPath;
 
 /// An action: its routes for pages and for the API, and the request that it sends to the daemon.
 #[derive(Clone, Copy)]
-pub struct TaskAction {
+pub(super) struct TaskAction {
     pub page: &'static str,
     pub api: &'static str,
     request: fn(TaskName) -> ControlRequest,
 }
 
-pub const ACTIONS: &[TaskAction] = &[
+pub(super) const ACTIONS: &[TaskAction] = &[
     action("/task/{name}/run", "/api/tasks/{name}/run", |task| ControlRequest::Run { task }),
     action("/task/{name}/pause", "/api/tasks/{name}/pause", |task| ControlRequest::Pause { task }),
     action("/task/{name}/resume", "/api/tasks/{name}/resume", |task| ControlRequest::Resume { task }),
@@ -40,10 +41,10 @@ fn resort(task: TaskName, what: ReviewAction) -> ControlRequest {
     ControlRequest::Resort { task, what }
 }
 
-pub fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     let route = |verb: &TaskAction| {
         let verb = *verb;
-        let press = move |web, name, back| submit(web, name, back, verb);
+        let press = move |web, task, back| submit(web, task, back, verb);
         Route::post(verb.page, press)
     };
     ACTIONS.iter().map(route).collect()
@@ -57,17 +58,17 @@ struct ActionForm {
 
 async fn submit(
     State(web): State<SharedState>,
-    Path(name): Path<String>,
+    TaskPath(task): TaskPath,
     Form(back): Form<ActionForm>,
     verb: TaskAction,
 ) -> Result<Redirect, WebError> {
-    perform(&web, &name, verb).await?;
+    perform(&web, task, verb).await?;
     Ok(Redirect::to(&local_path(back.next.as_deref())))
 }
 
 /// Sends the request to the daemon and waits for its reply.
-pub async fn perform(web: &SharedState, name: &str, verb: TaskAction) -> Result<ControlReply, WebError> {
-    let request = (verb.request)(task_name(name)?);
+pub(super) async fn perform(web: &SharedState, task: TaskName, verb: TaskAction) -> Result<ControlReply, WebError> {
+    let request = (verb.request)(task);
     tracing::info!(?request, "dashboard: action requested");
     let reply = match request {
         // A rollback also restores the files that the last label changed.
@@ -79,9 +80,4 @@ pub async fn perform(web: &SharedState, name: &str, verb: TaskAction) -> Result<
         Some(sentence) => Err(WebError::Refused(sentence.to_owned())),
         None => Ok(reply),
     }
-}
-
-/// Parses the task name in an address.
-pub fn task_name(text: &str) -> Result<TaskName, WebError> {
-    TaskName::new(text).map_err(|_| WebError::NoTask(text.to_owned()))
 }

@@ -14,25 +14,25 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
 use crate::daemon::http::control::ControlRequest;
-use crate::daemon::threads::blocking;
 use crate::labelling::page::ProposalView;
 use crate::labelling::task;
 use crate::labelling::task::add;
 use crate::labelling::task::add::{AddError, NewTask, TaskDraft};
 use crate::model::TaskName;
 
-use super::auth::SessionUser;
 use super::error::WebError;
 use super::labelling_session;
 use super::labelling_session::{AcceptRequest, HelpRequest, LabellingReply, LabellingView};
 use super::layout::{self, NavItem};
 use super::route::Route;
+use super::session::SessionUser;
+use super::threads::blocking;
 use super::{SharedState, assets, components};
 
-pub use pending::PendingTasks;
+pub(super) use pending::PendingTasks;
 use pending::{ALREADY_CREATED, AddStage, Shortfall};
 
-pub fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/add", form),
         Route::post("/add", begin),
@@ -69,7 +69,7 @@ async fn form(visitor: SessionUser) -> Html<String> {
         link rel="stylesheet" href=(assets::url("label.css"));
         h1 { "Add a task" }
         form.card.add method="post" action="/add" {
-            (layout::csrf_field(&visitor))
+            (components::csrf_field(&visitor))
             label for="url" { "Address of the list" }
             input #url type="text" inputmode="url" name="url" placeholder="https://example.org/list"
                 autocomplete="off" required autofocus;
@@ -143,7 +143,7 @@ async fn begin(State(web): State<SharedState>, Form(wanted): Form<AddForm>) -> R
         ignore_robots: wanted.ignore_robots.is_some(),
     };
     let config = Arc::clone(&web.config);
-    let draft = blocking(move || TaskDraft::new(&config, &new)).await.map_err(|_| WebError::Internal)??;
+    let draft = blocking(move || TaskDraft::new(&config, &new)).await??;
     let id = web.pending_tasks.begin(&web.daemon.runner, draft).await?;
     Ok(Redirect::to(&format!("/add/{id}")))
 }
@@ -193,7 +193,7 @@ fn shortfall_notice(visitor: &SessionUser, base: &str, shortfall: &Shortfall) ->
             Shortfall::Unread(sentence) => {
                 p.off { "Page 1 was read. Page 2 was not: " (sentence) ". Runs fail until it can be read." }
                 form method="post" action={ (base) "/first-page" } {
-                    (layout::csrf_field(visitor))
+                    (components::csrf_field(visitor))
                     button { "Read page 1 only" }
                 }
             }
@@ -205,7 +205,7 @@ fn shortfall_notice(visitor: &SessionUser, base: &str, shortfall: &Shortfall) ->
 /// Limits the new task to its first page.
 async fn keep_first_page_only(State(web): State<SharedState>, Path(id): Path<String>) -> Result<Redirect, WebError> {
     let pending = web.pending_tasks.get(&id)?;
-    blocking(move || pending.read_first_page_only()).await.map_err(|_| WebError::Internal)??;
+    blocking(move || pending.read_first_page_only()).await??;
     Ok(Redirect::to(&format!("/add/{id}")))
 }
 
@@ -250,7 +250,7 @@ async fn accept(
         task::write(&folder, &accepted, &body, Utc::now()).map_err(|problem| WebError::Refused(problem.to_string()))?;
         draft.move_into_place().map_err(WebError::from)
     });
-    settling.await.map_err(|_| WebError::Internal)??;
+    settling.await??;
     web.pending_tasks.forget(&id);
     tracing::info!(%task, "dashboard: task added");
     web.daemon.hint_folders_changed().await;

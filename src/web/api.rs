@@ -9,18 +9,18 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::daemon::http::control::ControlReply;
-use crate::model::RunId;
 use crate::show::{column_series, search_results, trace, values, verdict};
 use crate::store::BrowseQuery;
 use crate::tasks;
 
 use super::SharedState;
 use super::actions;
-use super::actions::{ACTIONS, TaskAction, task_name};
+use super::actions::{ACTIONS, TaskAction};
 use super::error::WebError;
 use super::overview::worst_first;
 use super::route::Route;
 use super::search;
+use super::task_path::{TaskPath, find_run};
 
 const OPENAPI: &str = include_str!("openapi.json");
 /// Default number of rows of a response.
@@ -28,7 +28,7 @@ const ROWS: u64 = 100;
 const MOST_ROWS: u64 = 10_000;
 const MOST_RUNS: u32 = 1_000;
 
-pub fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
         Route::get("/api/openapi.json", openapi).public(),
         Route::get("/api/status", status),
@@ -41,7 +41,7 @@ pub fn routes() -> Vec<Route> {
     ];
     routes.extend(ACTIONS.iter().map(|verb| {
         let verb = *verb;
-        Route::post(verb.api, move |web, name| post_action(web, name, verb))
+        Route::post(verb.api, move |web, task| post_action(web, task, verb))
     }));
     routes
 }
@@ -65,8 +65,8 @@ async fn status(State(web): State<SharedState>) -> Result<Json<Value>, WebError>
     Ok(Json(json!({ "daemon": true, "tasks": tasks })))
 }
 
-async fn task(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Json<Value>, WebError> {
-    Ok(Json(json!(web.overview.line(&task_name(&name)?).await?)))
+async fn task(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Json<Value>, WebError> {
+    Ok(Json(json!(web.overview.line(&task).await?)))
 }
 
 #[derive(Deserialize)]
@@ -82,10 +82,9 @@ struct RecordsQuery {
 
 async fn records(
     State(web): State<SharedState>,
-    Path(name): Path<String>,
+    TaskPath(task): TaskPath,
     Query(part): Query<RecordsQuery>,
 ) -> Result<Json<Value>, WebError> {
-    let task = task_name(&name)?;
     let limit = part.limit.unwrap_or(ROWS).min(MOST_ROWS);
     let browse =
         BrowseQuery { contains: part.q, sort_by: part.sort, descending: part.desc, limit, offset: part.offset };
@@ -104,10 +103,9 @@ struct RunsLimitQuery {
 
 async fn runs(
     State(web): State<SharedState>,
-    Path(name): Path<String>,
+    TaskPath(task): TaskPath,
     Query(part): Query<RunsLimitQuery>,
 ) -> Result<Json<Value>, WebError> {
-    let task = task_name(&name)?;
     let (named, last) = (task.clone(), part.last.unwrap_or(20).min(MOST_RUNS));
     let runs = web.store.read(move |store| store.past_verdicts(&named, last)).await?;
     Ok(Json(json!({ "task": task, "runs": runs })))
@@ -115,13 +113,12 @@ async fn runs(
 
 async fn run(
     State(web): State<SharedState>,
-    Path((name, run)): Path<(String, String)>,
+    TaskPath(task): TaskPath,
+    Path((_, run)): Path<(String, String)>,
 ) -> Result<Json<Value>, WebError> {
-    let task = task_name(&name)?;
-    let id: RunId = run.parse().map_err(|_| WebError::NoRun(task.clone()))?;
     let work = web.store.work(move |store, config| {
-        let row = store.run(id)?.filter(|row| row.start.task == task);
-        let past = row.and_then(|row| row.into_past()).ok_or(WebError::NoRun(task.clone()))?;
+        let (id, row) = find_run(store, &task, &run)?;
+        let past = row.into_past().ok_or_else(|| WebError::NoRun(task.clone()))?;
         let folder = tasks::read(&config.tasks.join(task.as_str())).map_err(|it| WebError::Refused(it.to_string()))?;
         let measured = verdict::account(store, &folder, &past)?;
         let trace = trace::timed(store.trace_lines(id)?, past.started_at);
@@ -138,10 +135,9 @@ struct ColumnQuery {
 
 async fn column_series(
     State(web): State<SharedState>,
-    Path(name): Path<String>,
+    TaskPath(task): TaskPath,
     Query(part): Query<ColumnQuery>,
 ) -> Result<Json<Value>, WebError> {
-    let task = task_name(&name)?;
     let (named, last) = (task.clone(), part.last.unwrap_or(MOST_RUNS).min(MOST_RUNS));
     let runs = web.store.read(move |store| store.past_verdicts(&named, last)).await?;
     let series = column_series::series(&runs, &part.column);
@@ -161,8 +157,8 @@ async fn find(
 
 async fn post_action(
     State(web): State<SharedState>,
-    Path(name): Path<String>,
+    TaskPath(task): TaskPath,
     verb: TaskAction,
 ) -> Result<Json<ControlReply>, WebError> {
-    Ok(Json(actions::perform(&web, &name, verb).await?))
+    Ok(Json(actions::perform(&web, task, verb).await?))
 }

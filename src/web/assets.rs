@@ -1,19 +1,11 @@
-//! Serves style sheets and scripts, compiled in. Their addresses contain a content hash, so browsers may cache them
-//! forever.
+//! Style sheets and scripts, compiled in. Their addresses contain a content hash, so browsers may cache them forever.
 
 use std::sync::LazyLock;
 
-use axum::extract::Path;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
-
-use super::error::WebError;
-use super::route::Route;
-
-struct Asset {
+pub(super) struct Asset {
     name: &'static str,
-    kind: &'static str,
-    text: &'static str,
+    pub kind: &'static str,
+    pub text: &'static str,
 }
 
 const ASSETS: &[Asset] = &[
@@ -32,18 +24,12 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
     digest.as_ref().iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 });
 
-pub fn routes() -> Vec<Route> {
-    vec![Route::get("/assets/{version}/{name}", asset).public()]
+pub(super) fn find(name: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.name == name)
 }
 
 /// The address of an asset. Scripts import each other by relative paths, without the version.
-pub fn url(name: &'static str) -> String {
-    debug_assert!(ASSETS.iter().any(|asset| asset.name == name), "{name} is compiled in");
+pub(super) fn url(name: &'static str) -> String {
+    debug_assert!(find(name).is_some(), "{name} is compiled in");
     format!("/assets/{}/{name}", *VERSION)
-}
-
-pub async fn asset(Path((_, name)): Path<(String, String)>) -> Result<Response, WebError> {
-    let asset = ASSETS.iter().find(|asset| asset.name == name).ok_or(WebError::NoPage)?;
-    let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];
-    Ok((headers, asset.text).into_response())
 }

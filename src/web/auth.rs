@@ -18,7 +18,8 @@ use crate::daemon::http::server::is_loopback_host;
 use super::error;
 use super::error::WebError;
 use super::route::{Access, MAX_BODY_BYTES};
-use super::session::{LOGIN_COOKIE, SESSION_COOKIE, cookie};
+use super::session::{LOGIN_COOKIE, SESSION_COOKIE, SessionUser, cookie};
+use super::token::{CSRF_FIELD, CSRF_HEADER};
 use super::{DashboardState, SharedState};
 
 /// See docs/design/safety.md 3. Responses with an untrusted page set a stricter policy.
@@ -35,17 +36,6 @@ const SECURITY_HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Header in which scripts send the CSRF token; forms send it in a field.
-pub const CSRF_HEADER: &str = "x-pieme-token";
-pub const CSRF_FIELD: &str = "token";
-
-/// A logged-in user. As an extractor it answers 401 to everybody else.
-#[derive(Clone, Debug)]
-pub struct SessionUser {
-    /// The CSRF token of the user's forms.
-    pub csrf_token: String,
-}
-
 impl FromRequestParts<SharedState> for SessionUser {
     type Rejection = WebError;
 
@@ -55,7 +45,7 @@ impl FromRequestParts<SharedState> for SessionUser {
 }
 
 /// Adds the security headers that the response does not set itself, and turns errors of `/api/` into JSON.
-pub async fn add_security_headers(request: Request, next: Next) -> Response {
+pub(super) async fn add_security_headers(request: Request, next: Next) -> Response {
     let is_api = request.uri().path().starts_with("/api/");
     let mut response = next.run(request).await;
     if is_api {
@@ -68,7 +58,7 @@ pub async fn add_security_headers(request: Request, next: Next) -> Response {
 }
 
 /// Refuses requests with a foreign Host header. This stops DNS rebinding.
-pub async fn check_host(State(web): State<SharedState>, request: Request, next: Next) -> Response {
+pub(super) async fn check_host(State(web): State<SharedState>, request: Request, next: Next) -> Response {
     if is_allowed_host(&web.config, request.headers()) {
         next.run(request).await
     } else {
@@ -77,14 +67,14 @@ pub async fn check_host(State(web): State<SharedState>, request: Request, next: 
 }
 
 /// Whether the Host header is a loopback name or one of `web_hosts`.
-pub fn is_allowed_host(config: &Config, headers: &HeaderMap) -> bool {
+pub(super) fn is_allowed_host(config: &Config, headers: &HeaderMap) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok()).map_or(host, |(name, _)| name);
     is_loopback_host(headers) || config.web.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Checks Origin, session and CSRF token before each route.
-pub async fn authorize(
+pub(super) async fn authorize(
     State((web, access)): State<(SharedState, Access)>,
     mut request: Request,
     next: Next,

@@ -12,7 +12,7 @@ const RIGHT: f64 = 8.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 24.0;
 
-pub struct Chart<'a> {
+pub(super) struct Chart<'a> {
     /// Title: what the values are.
     pub what: &'a str,
     /// Points in the order of time; none is a gap.
@@ -117,7 +117,7 @@ fn padded_range(values: impl Iterator<Item = f64>) -> (f64, f64) {
 const LARGE: f64 = 1e15;
 
 /// Formats with thousands separators: `1,234,567.25`.
-pub fn grouped_number(value: f64) -> String {
+pub(super) fn grouped_number(value: f64) -> String {
     if value.abs() >= LARGE {
         return format!("{value:.2e}");
     }

@@ -9,11 +9,11 @@ use crate::judge::Severity;
 use crate::model::State;
 use crate::show::StatusLine;
 
-use super::auth::SessionUser;
-use super::layout;
+use super::session::SessionUser;
+use super::token::CSRF_FIELD;
 
 /// A point in time; `nothing` is shown where there is none.
-pub fn time(at: Option<DateTime<Utc>>, nothing: &str) -> Markup {
+pub(super) fn time(at: Option<DateTime<Utc>>, nothing: &str) -> Markup {
     html! {
         @match at {
             Some(at) => time datetime=(at.to_rfc3339()) { (at.format("%Y-%m-%d %H:%M UTC")) },
@@ -22,17 +22,17 @@ pub fn time(at: Option<DateTime<Utc>>, nothing: &str) -> Markup {
     }
 }
 
-pub fn number(number: u64) -> Markup {
+pub(super) fn number(number: u64) -> Markup {
     html! { data value=(number) { (number) } }
 }
 
 /// A number with its noun: `1 row`, `2 rows`.
-pub fn counted(count: u64, noun: &str) -> Markup {
+pub(super) fn counted(count: u64, noun: &str) -> Markup {
     html! { (number(count)) " " (noun) @if count != 1 { "s" } }
 }
 
 /// A sentence that stands alone begins with a capital letter. Addresses, commands and names keep their spelling.
-pub fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let first_word = text.split(' ').next().unwrap_or_default();
     if first_word.is_empty() || !first_word.chars().all(|letter| letter.is_ascii_lowercase()) {
         return text.to_owned();
@@ -40,7 +40,7 @@ pub fn sentence(text: &str) -> String {
     text[..1].to_ascii_uppercase() + &text[1..]
 }
 
-pub fn similarity(value: Option<f64>) -> Markup {
+pub(super) fn similarity(value: Option<f64>) -> Markup {
     html! {
         @match value {
             Some(value) => data value=(value) data-digits="2" { (format!("{value:.2}")) },
@@ -50,18 +50,18 @@ pub fn similarity(value: Option<f64>) -> Markup {
 }
 
 /// A state as a coloured word. The colour only repeats what the word says.
-pub fn state(line: &StatusLine) -> Markup {
+pub(super) fn state(line: &StatusLine) -> Markup {
     html! { span.state data-tone=(tone_of(line)) { (line.state) } }
 }
 
 /// The command to type next, as a link to the page that does the same.
-pub fn advice(line: &StatusLine) -> Markup {
+pub(super) fn advice(line: &StatusLine) -> Markup {
     let page = if line.advice.starts_with("pieme label ") { "label" } else { "task" };
     html! { a.advice href={ "/" (page) "/" (line.task) } title=(line.advice) { code { (line.advice) } } }
 }
 
 /// The colour class of a task's state.
-pub fn tone_of(line: &StatusLine) -> &'static str {
+pub(super) fn tone_of(line: &StatusLine) -> &'static str {
     tone(line.severity, line.state)
 }
 
@@ -76,11 +76,16 @@ fn tone(severity: Severity, state: State) -> &'static str {
     }
 }
 
+/// The hidden CSRF token that every form with a POST action needs.
+pub(super) fn csrf_field(visitor: &SessionUser) -> Markup {
+    html! { input type="hidden" name=(CSRF_FIELD) value=(visitor.csrf_token); }
+}
+
 /// A button that sends an action on the task to the daemon and returns to `next`.
-pub fn action_button(visitor: &SessionUser, line: &StatusLine, verb: &str, word: &str, next: &str) -> Markup {
+pub(super) fn action_button(visitor: &SessionUser, line: &StatusLine, verb: &str, word: &str, next: &str) -> Markup {
     html! {
         form.inline method="post" action={ "/task/" (line.task) "/" (verb) } {
-            (layout::csrf_field(visitor))
+            (csrf_field(visitor))
             input type="hidden" name="next" value=(next);
             button aria-label={ (word) " " (line.task) } { (word) }
         }
@@ -88,7 +93,7 @@ pub fn action_button(visitor: &SessionUser, line: &StatusLine, verb: &str, word:
 }
 
 /// The buttons Run, and Pause or Resume.
-pub fn action_buttons(visitor: &SessionUser, line: &StatusLine, next: &str) -> Markup {
+pub(super) fn action_buttons(visitor: &SessionUser, line: &StatusLine, next: &str) -> Markup {
     html! {
         (action_button(visitor, line, "run", "Run", next))
         @if line.state == State::Paused {
@@ -100,7 +105,7 @@ pub fn action_buttons(visitor: &SessionUser, line: &StatusLine, next: &str) -> M
 }
 
 /// Links to the previous and the next page. `address` returns the address of a page, counted from 1.
-pub fn pager(page: usize, pages: usize, address: impl Fn(usize) -> String) -> Markup {
+pub(super) fn pager(page: usize, pages: usize, address: impl Fn(usize) -> String) -> Markup {
     html! {
         @if pages > 1 {
             nav.pager aria-label="Pages" {
@@ -113,7 +118,7 @@ pub fn pager(page: usize, pages: usize, address: impl Fn(usize) -> String) -> Ma
 }
 
 /// An untrusted text, truncated. Only http and https addresses become links.
-pub fn text(text: &str, most: usize) -> Markup {
+pub(super) fn text(text: &str, most: usize) -> Markup {
     let web = Url::parse(text.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     html! {
         @match web {
@@ -123,7 +128,7 @@ pub fn text(text: &str, most: usize) -> Markup {
     }
 }
 
-pub fn truncated(text: &str, most: usize) -> String {
+pub(super) fn truncated(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -14,7 +14,7 @@ use crate::store::StoreError;
 use super::layout;
 
 #[derive(Debug, thiserror::Error)]
-pub enum WebError {
+pub(super) enum WebError {
     #[error("Log in first.")]
     LogIn,
     #[error(
@@ -83,13 +83,13 @@ impl IntoResponse for WebError {
 }
 
 /// Turns an error page into JSON.
-pub fn as_json(response: Response) -> Response {
+pub(super) fn as_json(response: Response) -> Response {
     match response.extensions().get::<ErrorMessage>() {
         Some(ErrorMessage(sentence)) => (response.status(), Json(json!({ "error": sentence }))).into_response(),
         None => response,
     }
 }
 
-pub async fn no_such_page() -> WebError {
+pub(super) async fn no_such_page() -> WebError {
     WebError::NoPage
 }

@@ -20,15 +20,14 @@ use super::route::Route;
 
 /// Writes within this time make one event.
 const DEBOUNCE: Duration = Duration::from_millis(300);
-/// How often the progress of runs is compared. It is not in the store, so no write announces it.
-const RUNNING_INTERVAL: Duration = Duration::from_secs(1);
-/// How often states are compared while nothing runs: a task becomes overdue without a write.
-const IDLE_INTERVAL: Duration = Duration::from_secs(10);
+/// How often what no write of this daemon announces is compared: the progress of runs, a task that becomes overdue, the
+/// writes of other daemons.
+const COMPARE_INTERVAL: Duration = Duration::from_secs(1);
 /// A page considers the daemon gone after 20 s of silence (app.js).
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
 /// Wakes all open pages when a task changes.
-pub struct ChangeFeed(watch::Receiver<u64>);
+pub(super) struct ChangeFeed(watch::Receiver<u64>);
 
 impl ChangeFeed {
     pub fn start(overview: Overview) -> ChangeFeed {
@@ -38,7 +37,7 @@ impl ChangeFeed {
     }
 }
 
-pub fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     vec![Route::get("/events", events)]
 }
 
@@ -67,8 +66,7 @@ async fn publish_changes(overview: Overview, news: watch::Sender<u64>) {
     let mut changes = overview.daemon().store_changes();
     let mut last: Option<OverviewDigest> = None;
     loop {
-        let pause = if overview.progress().is_empty() { IDLE_INTERVAL } else { RUNNING_INTERVAL };
-        if let Ok(Err(_)) = timeout(pause, changes.changed()).await {
+        if let Ok(Err(_)) = timeout(COMPARE_INTERVAL, changes.changed()).await {
             return;
         }
         sleep(DEBOUNCE).await;

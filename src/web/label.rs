@@ -1,9 +1,8 @@
 //! `/label`: the queue of tasks that wait for a person, and one labelling page per task: the last good rows beside the
 //! page of the last run.
 
-use crate::daemon::threads::blocking;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{Html, Response};
 use chrono::Utc;
 use maud::{Markup, html};
@@ -17,19 +16,20 @@ use crate::store::{ReviewAction, Store};
 use crate::tasks;
 use crate::tasks::{Problem, TaskFolder};
 
-use super::actions::task_name;
-use super::auth::SessionUser;
 use super::error::WebError;
 use super::labelling_session;
 use super::labelling_session::{AcceptRequest, HelpRequest, LabellingReply, LabellingSession, LabellingView};
 use super::layout::{self, NavItem};
 use super::route::Route;
+use super::session::SessionUser;
+use super::task_path::TaskPath;
+use super::threads::blocking;
 use super::{SharedState, components};
 
 /// Number of last good rows shown for comparison.
 const SHOWN_ROWS: u64 = 12;
 
-pub fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/label", queue),
         Route::get("/label/{name}", show),
@@ -77,9 +77,8 @@ async fn next_after(web: &SharedState, name: &TaskName) -> Result<Option<String>
 async fn show(
     State(web): State<SharedState>,
     visitor: SessionUser,
-    Path(name): Path<String>,
+    TaskPath(name): TaskPath,
 ) -> Result<Html<String>, WebError> {
-    let name = task_name(&name)?;
     let line = web.overview.line(&name).await?;
     let next = next_after(&web, &name).await?;
     let task = name.clone();
@@ -142,24 +141,23 @@ fn bad_request(problem: Problem) -> WebError {
     WebError::Refused(problem.to_string())
 }
 
-async fn page(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Response, WebError> {
-    open_session(&web, &task_name(&name)?).await?.page(&web).await
+async fn page(State(web): State<SharedState>, TaskPath(name): TaskPath) -> Result<Response, WebError> {
+    open_session(&web, &name).await?.page(&web).await
 }
 
 async fn lists(
     State(web): State<SharedState>,
-    Path(name): Path<String>,
+    TaskPath(name): TaskPath,
     Json(said): Json<HelpRequest>,
 ) -> Result<Json<ProposalView>, WebError> {
-    Ok(Json(open_session(&web, &task_name(&name)?).await?.lists(&web, said).await?))
+    Ok(Json(open_session(&web, &name).await?.lists(&web, said).await?))
 }
 
 async fn accept(
     State(web): State<SharedState>,
-    Path(name): Path<String>,
+    TaskPath(name): TaskPath,
     Json(taken): Json<AcceptRequest>,
 ) -> Result<Json<LabellingReply>, WebError> {
-    let name = task_name(&name)?;
     let bench = open_session(&web, &name).await?;
     let folder = std::sync::Arc::clone(&bench.folder);
     let (accepted, body) = bench.accept(&web, taken).await?;
@@ -171,9 +169,8 @@ async fn accept(
 /// Writes `expect.allow_empty`: a person confirmed that the list is empty.
 async fn confirm_empty(
     State(web): State<SharedState>,
-    Path(name): Path<String>,
+    TaskPath(name): TaskPath,
 ) -> Result<Json<LabellingReply>, WebError> {
-    let name = task_name(&name)?;
     let dir = web.config.tasks.join(name.as_str());
     let task = name.clone();
     write_blocking(move || {
@@ -194,18 +191,17 @@ async fn run_task(web: &SharedState, task: TaskName) -> Result<Json<LabellingRep
     Ok(Json(LabellingReply { next: next_after(web, &task).await?, task: task.to_string() }))
 }
 
-async fn undo(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Json<LabellingReply>, WebError> {
-    let task = task_name(&name)?;
+async fn undo(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Json<LabellingReply>, WebError> {
     roll_back(&web, &task).await?;
     Ok(Json(LabellingReply { next: Some(format!("/label/{task}")), task: task.to_string() }))
 }
 
 /// Publishes the previous rows again and restores the files that the last label replaced.
-pub async fn roll_back(web: &SharedState, task: &TaskName) -> Result<ControlReply, WebError> {
+pub(super) async fn roll_back(web: &SharedState, task: &TaskName) -> Result<ControlReply, WebError> {
     let dir = web.config.tasks.join(task.as_str());
     let folder = {
         let task = task.clone();
-        blocking(move || folder(&dir, &task)).await.map_err(|_| WebError::Internal)??
+        blocking(move || folder(&dir, &task)).await??
     };
     let back =
         web.daemon.first_reply(ControlRequest::Resort { task: task.clone(), what: ReviewAction::RollBack }).await;
@@ -221,7 +217,7 @@ pub async fn roll_back(web: &SharedState, task: &TaskName) -> Result<ControlRepl
 async fn write_blocking<T: Send + 'static>(
     write: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, WebError> {
-    blocking(write).await.map_err(|_| WebError::Internal)?.map_err(bad_request)
+    blocking(write).await?.map_err(bad_request)
 }
 
 #[derive(Serialize)]
@@ -235,8 +231,8 @@ struct TaskStateReply {
     sentence: String,
 }
 
-async fn state(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Json<TaskStateReply>, WebError> {
-    let line = web.overview.line(&task_name(&name)?).await?;
+async fn state(State(web): State<SharedState>, TaskPath(name): TaskPath) -> Result<Json<TaskStateReply>, WebError> {
+    let line = web.overview.line(&name).await?;
     Ok(Json(TaskStateReply {
         state: line.state,
         tone: components::tone_of(&line),

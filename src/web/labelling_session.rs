@@ -26,7 +26,7 @@ const MAX_NAME: usize = 100;
 const MAX_SECONDS: f64 = 86_400.0;
 
 /// A task's folder, the context of the page that its last run stored, and that page, compressed.
-pub struct LabellingSession {
+pub(super) struct LabellingSession {
     pub folder: Arc<TaskFolder>,
     known: LabellingContext,
     compressed_page: Vec<u8>,
@@ -35,14 +35,14 @@ pub struct LabellingSession {
 /// The supervision so far, for which lists are requested.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HelpRequest {
+pub(super) struct HelpRequest {
     help: task::Help,
 }
 
 /// The list that the person accepts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AcceptRequest {
+pub(super) struct AcceptRequest {
     /// The run that stored the page.
     run: RunId,
     help: task::Help,
@@ -51,7 +51,7 @@ pub struct AcceptRequest {
 
 /// The page to open next.
 #[derive(Serialize)]
-pub struct LabellingReply {
+pub(super) struct LabellingReply {
     pub task: String,
     pub next: Option<String>,
 }
@@ -164,7 +164,7 @@ const PERMISSIONS_POLICY: &str =
     "camera=(), microphone=(), geolocation=(), clipboard-read=(), clipboard-write=(), fullscreen=()";
 
 /// The labelling page: the toolbar, the last good rows beside the page, the rows below. label.js fills in the lists.
-pub struct LabellingView<'a> {
+pub(super) struct LabellingView<'a> {
     /// Base path of the requests: `/label/TASK` or `/add/ID`.
     pub base: &'a str,
     pub task: &'a str,
@@ -181,7 +181,7 @@ pub struct LabellingView<'a> {
     pub is_known: bool,
 }
 
-pub fn page(it: &LabellingView<'_>) -> Markup {
+pub(super) fn page(it: &LabellingView<'_>) -> Markup {
     html! {
         link rel="stylesheet" href=(assets::url("label.css"));
         div #bench data-base=(it.base) data-task=(it.task) data-run=[it.run] data-next=[it.next.as_deref()]

@@ -3,12 +3,12 @@
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
 
-use super::auth::{CSRF_FIELD, SessionUser};
+use super::session::SessionUser;
 use super::{assets, components};
 
 /// The entry of the navigation bar that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NavItem {
+pub(super) enum NavItem {
     Status,
     Label,
     Add,
@@ -24,7 +24,7 @@ const PAGES: &[(NavItem, &str, &str)] = &[
 ];
 
 /// A page for a logged-in user.
-pub fn page(visitor: &SessionUser, here: NavItem, title: &str, body: Markup) -> Html<String> {
+pub(super) fn page(visitor: &SessionUser, here: NavItem, title: &str, body: Markup) -> Html<String> {
     let bar = html! {
         nav aria-label="Main" {
             @for (it, path, name) in PAGES {
@@ -32,7 +32,7 @@ pub fn page(visitor: &SessionUser, here: NavItem, title: &str, body: Markup) -> 
             }
         }
         form.inline method="post" action="/log-out" {
-            (csrf_field(visitor))
+            (components::csrf_field(visitor))
             button.quiet { "Log out" }
         }
     };
@@ -40,23 +40,18 @@ pub fn page(visitor: &SessionUser, here: NavItem, title: &str, body: Markup) -> 
 }
 
 /// A page for everybody, without navigation.
-pub fn public_page(title: &str, body: Markup) -> Html<String> {
+pub(super) fn public_page(title: &str, body: Markup) -> Html<String> {
     document(title, None, html! {}, body)
 }
 
 /// A page with one sentence and a link to the status page.
-pub fn message_page(title: &str, sentence: &str) -> Html<String> {
+pub(super) fn message_page(title: &str, sentence: &str) -> Html<String> {
     let body = html! {
         h1 { (title) }
         p #said-alone { (components::sentence(sentence)) }
         p { a href="/" { "Go to the status page" } }
     };
     public_page(title, body)
-}
-
-/// The hidden CSRF token that every form with a POST action needs.
-pub fn csrf_field(visitor: &SessionUser) -> Markup {
-    html! { input type="hidden" name=(CSRF_FIELD) value=(visitor.csrf_token); }
 }
 
 fn document(title: &str, token: Option<&str>, bar: Markup, body: Markup) -> Html<String> {

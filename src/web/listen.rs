@@ -24,7 +24,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(10);
 const SOCKET_MODE: u32 = 0o660;
 
 /// Serves until the daemon ends, and writes the address to the file `note`.
-pub fn serve(place: ListenAddress, router: Router, note: PathBuf, mut listening: ListenerHealth) {
+pub(super) fn serve(place: ListenAddress, router: Router, note: PathBuf, mut listening: ListenerHealth) {
     tokio::spawn(async move {
         let service = router.into_make_service_with_connect_info::<Peer>();
         let served = match &place {

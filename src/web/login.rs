@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use crate::daemon::threads::blocking;
 use axum::Form;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::http::HeaderMap;
@@ -11,14 +10,15 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::auth::CSRF_FIELD;
 use super::error::WebError;
 use super::peer::Peer;
 use super::route::Route;
 use super::session::{LOGIN_COOKIE, SESSION_COOKIE, cookie, set_cookie};
+use super::threads::blocking;
+use super::token::CSRF_FIELD;
 use super::{SharedState, layout, password, token};
 
-pub fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/log-in", form).public(),
         Route::post("/log-in", log_in).public(),
@@ -61,7 +61,7 @@ async fn log_in(
     let hash = password::read(&web.config).map_err(password_file_error)?.ok_or(WebError::LogIn)?;
     web.throttle.admit(&peer, Instant::now()).map_err(WebError::TooFast)?;
     let (known, tried) = (hash.clone(), said.password);
-    let is_right = blocking(move || password::verify(&known, &tried)).await.map_err(|_| WebError::Internal)?;
+    let is_right = blocking(move || password::verify(&known, &tried)).await?;
     if !is_right {
         tracing::warn!(?peer, "dashboard: wrong password");
         let known_by = cookie(&headers, LOGIN_COOKIE).unwrap_or_default();
@@ -82,7 +82,7 @@ async fn log_out(State(web): State<SharedState>, headers: HeaderMap) -> Response
 }
 
 /// The path if it is one of the dashboard, else `/`. `//elsewhere.test` and `/\elsewhere.test` would leave it.
-pub fn local_path(next: Option<&str>) -> String {
+pub(super) fn local_path(next: Option<&str>) -> String {
     let is_ours = |path: &&str| {
         let mut letters = path.chars();
         letters.next() == Some('/') && !matches!(letters.next(), Some('/' | '\\')) && !path.contains(char::is_control)

@@ -11,6 +11,7 @@
 mod actions;
 mod add;
 mod api;
+mod asset_route;
 mod assets;
 mod auth;
 mod chart;
@@ -27,10 +28,13 @@ pub mod password;
 mod peer;
 mod read_pool;
 mod route;
+mod router;
 mod search;
 mod session;
 mod status;
 mod task;
+mod task_path;
+mod threads;
 mod throttle;
 mod token;
 
@@ -109,13 +113,13 @@ pub fn open(door: DaemonHandle) {
         step_sessions: StepSessions::default(),
         config: Arc::clone(&config),
     });
-    listen::serve(config.web.at.clone(), route::router(routes(), web), config.state.join(ADDRESS_FILE), listening);
+    listen::serve(config.web.at.clone(), router::router(routes(), web), config.state.join(ADDRESS_FILE), listening);
 }
 
 /// All routes. The router is built from this table, and a test tries every entry.
 pub fn routes() -> Vec<Route> {
     [
-        assets::routes(),
+        asset_route::routes(),
         login::routes(),
         status::routes(),
         task::routes(),

@@ -26,7 +26,7 @@ const SLOW_READ: Duration = Duration::from_millis(50);
 const MAX_STALE_AGE: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
-pub struct Overview {
+pub(super) struct Overview {
     reader: ReadPool,
     daemon: DaemonHandle,
     cache: Arc<Mutex<Option<CachedLines>>>,
@@ -122,7 +122,7 @@ impl Overview {
 }
 
 /// The tasks that `wanted` selects, worst state first.
-pub fn worst_first(
+pub(super) fn worst_first(
     lines: &[StatusLine],
     now: DateTime<Utc>,
     wanted: impl Fn(&StatusLine, State) -> bool,

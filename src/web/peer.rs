@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, UnixListener};
 use crate::daemon::http::connections::LimitedListener;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Peer {
+pub(super) enum Peer {
     Address(IpAddr),
     /// All clients of the Unix socket: it knows no addresses.
     Socket,

@@ -15,7 +15,7 @@ const MAX_IDLE: usize = 4;
 const MAX_AGE: Duration = Duration::from_secs(300);
 
 #[derive(Clone)]
-pub struct ReadPool {
+pub(super) struct ReadPool {
     pub config: Arc<Config>,
     idle: Arc<Mutex<Vec<(Store, Instant)>>>,
 }

@@ -17,13 +17,13 @@ use crate::model::TaskName;
 use crate::store::{self, Hit, Query as Words, QueryError, SearchResults, Snippet};
 
 use super::auth;
-use super::auth::SessionUser;
 use super::error;
 use super::error::WebError;
 use super::layout::{self, NavItem};
 use super::read_pool::ReadPool;
 use super::route::Route;
-use super::{SharedState, assets, components};
+use super::session::SessionUser;
+use super::{SharedState, asset_route, components};
 
 /// Rows per page.
 const HITS: u64 = 20;
@@ -34,16 +34,16 @@ const MOST_CHARS: usize = 300;
 /// Longer queries are truncated.
 const MAX_QUERY_CHARS: usize = 200;
 
-pub fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     vec![Route::get("/search", dashboard_page)]
 }
 
 /// The router of the separate search address.
-pub fn public_router(reader: ReadPool) -> Router {
+pub(super) fn public_router(reader: ReadPool) -> Router {
     Router::new()
         .route("/", get(public_page))
         .route("/search", get(public_page))
-        .route("/assets/{version}/{name}", get(assets::asset))
+        .route(asset_route::PATH, get(asset_route::asset))
         .fallback(error::no_such_page)
         .layer(middleware::from_fn_with_state(Arc::clone(&reader.config), check_loopback_host))
         .layer(middleware::from_fn(auth::add_security_headers))
@@ -62,7 +62,7 @@ async fn check_loopback_host(State(config): State<Arc<Config>>, request: Request
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct SearchParams {
+pub(super) struct SearchParams {
     pub q: String,
     pub page: usize,
 }
@@ -86,7 +86,10 @@ async fn public_page(
 }
 
 /// Searches; an empty query finds nothing, an invalid one returns its error.
-pub async fn find(reader: &ReadPool, wanted: &SearchParams) -> Result<Result<SearchResults, QueryError>, WebError> {
+pub(super) async fn find(
+    reader: &ReadPool,
+    wanted: &SearchParams,
+) -> Result<Result<SearchResults, QueryError>, WebError> {
     let words: String = wanted.q.trim().chars().take(MAX_QUERY_CHARS).collect();
     if words.is_empty() {
         return Ok(Ok(SearchResults::default()));

@@ -11,9 +11,9 @@ use crate::config::Config;
 use super::{password, token};
 
 /// Cookie of a logged-in user.
-pub const SESSION_COOKIE: &str = "pieme_session";
+pub(super) const SESSION_COOKIE: &str = "pieme_session";
 /// Cookie of the login form, which its CSRF token belongs to.
-pub const LOGIN_COOKIE: &str = "pieme_door";
+pub(super) const LOGIN_COOKIE: &str = "pieme_door";
 
 /// A session ends after this time without a request.
 const IDLE_LIMIT: Duration = Duration::from_secs(12 * 3600);
@@ -22,8 +22,15 @@ const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// One more login ends the session that was idle longest.
 const MAX_SESSIONS: usize = 100;
 
+/// A logged-in user. As an extractor (`auth`) it answers 401 to everybody else.
+#[derive(Clone, Debug)]
+pub(super) struct SessionUser {
+    /// The CSRF token of the user's forms.
+    pub csrf_token: String,
+}
+
 #[derive(Default)]
-pub struct Sessions(Mutex<HashMap<String, LoginSession>>);
+pub(super) struct Sessions(Mutex<HashMap<String, LoginSession>>);
 
 struct LoginSession {
     opened: Instant,
@@ -70,14 +77,14 @@ impl Sessions {
 }
 
 /// Reads a cookie of the request.
-pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+pub(super) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(';'));
     let mut named = all.filter_map(|pair| pair.trim().split_once('='));
     named.find(|(it, _)| *it == name).map(|(_, value)| value.to_owned())
 }
 
 /// The `Set-Cookie` header of a session cookie; without a value it deletes the cookie.
-pub fn set_cookie(name: &str, value: Option<&str>, is_secure: bool) -> HeaderValue {
+pub(super) fn set_cookie(name: &str, value: Option<&str>, is_secure: bool) -> HeaderValue {
     let age = if value.is_none() { "; Max-Age=0" } else { "" };
     let secure = if is_secure { "; Secure" } else { "" };
     let text = format!("{name}={}; Path=/; SameSite=Strict; HttpOnly{age}{secure}", value.unwrap_or_default());

@@ -14,11 +14,11 @@ use crate::model::{PastRun, State as TaskState, TaskName};
 use crate::show::StatusLine;
 use crate::show::task_status::Hold;
 
-use super::auth::SessionUser;
 use super::error::WebError;
 use super::layout::{self, NavItem};
 use super::overview::worst_first;
 use super::route::Route;
+use super::session::SessionUser;
 use super::{SharedState, components};
 
 /// Tasks per page.
@@ -27,14 +27,14 @@ const LINES: usize = 40;
 const CURVE: u32 = 24;
 const COLUMNS: &[&str] = &["Task", "State", "Rows", "Δ", "Sim", "Last ok", "Last run", "Next", "Fails", "Cause", "Do"];
 
-pub fn routes() -> Vec<Route> {
+pub(super) fn routes() -> Vec<Route> {
     vec![Route::get("/", show)]
 }
 
 /// The filter and the page of the table.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct StatusQuery {
+pub(super) struct StatusQuery {
     /// Words that occur in the name, the title, the state or the cause.
     q: String,
     /// Only this state.

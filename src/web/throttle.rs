@@ -16,7 +16,7 @@ const FORGET_AFTER: Duration = Duration::from_secs(3_600);
 const MAX_PEERS: usize = 1_000;
 
 #[derive(Default)]
-pub struct LoginThrottle(Mutex<HashMap<Peer, FailedLogins>>);
+pub(super) struct LoginThrottle(Mutex<HashMap<Peer, FailedLogins>>);
 
 #[derive(Clone, Copy)]
 struct FailedLogins {

@@ -6,7 +6,11 @@ use ring::rand::{SecureRandom, SystemRandom};
 /// Length of an id: 128 random bits cannot be guessed.
 const BYTES: usize = 16;
 
-pub struct CsrfKey(hmac::Key);
+/// Header in which scripts send the CSRF token; forms send it in a field.
+pub(super) const CSRF_HEADER: &str = "x-pieme-token";
+pub(super) const CSRF_FIELD: &str = "token";
+
+pub(super) struct CsrfKey(hmac::Key);
 
 impl CsrfKey {
     pub fn new() -> CsrfKey {
@@ -25,12 +29,12 @@ impl CsrfKey {
 }
 
 /// A new unguessable id, in hexadecimal.
-pub fn random_id() -> String {
+pub(super) fn random_id() -> String {
     hex(&random_bytes::<BYTES>())
 }
 
 /// Cryptographically secure random bytes.
-pub fn random_bytes<const N: usize>() -> [u8; N] {
+pub(super) fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).expect("the kernel has random bytes");
     bytes

@@ -12,7 +12,7 @@ const PROPERTIES: &str = "LoadState,ActiveState,SubState,Result,NRestarts,NeedDa
                           ProtectSystem,StateDirectory,RuntimeDirectory,ReadWritePaths,NoExecPaths,ExecPaths";
 
 /// The unit's properties, as `systemctl show` prints them.
-pub struct SystemdUnit(HashMap<String, String>);
+pub(super) struct SystemdUnit(HashMap<String, String>);
 
 impl SystemdUnit {
     /// None on a machine without systemd, or without the unit.

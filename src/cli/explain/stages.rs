@@ -17,7 +17,7 @@ use super::{CliError, LearnStage, exit, output};
 const SHOWN_ROWS: usize = 4;
 const CELL_WIDTH: usize = 24;
 
-pub fn explain(stage: LearnStage, page: Tree, template: Option<Template>) -> Result<(String, Value), CliError> {
+pub(crate) fn explain(stage: LearnStage, page: Tree, template: Option<Template>) -> Result<(String, Value), CliError> {
     Ok(match stage {
         LearnStage::Tokens => tokens(&page),
         LearnStage::Encodings => encodings(&page),

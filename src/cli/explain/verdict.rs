@@ -19,7 +19,7 @@ const NAME_WIDTH: usize = 40;
 const LOOKED_AT: u64 = 1_000;
 
 /// Explains the run whose id starts with `id`, or the last one.
-pub fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), CliError> {
+pub(crate) fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Result<(String, Value), CliError> {
     let folder = task_folder(config, name)?;
     let store = open_reader(config)?;
     let run = match id {

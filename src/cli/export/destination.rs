@@ -13,7 +13,7 @@ use crate::export::ExportError;
 /// Bytes per write.
 const BUFFER: usize = 64 << 10;
 
-pub enum Destination {
+pub(super) enum Destination {
     Stdout,
     /// A regular file; it need not exist.
     File(PathBuf),
@@ -22,7 +22,7 @@ pub enum Destination {
 }
 
 /// Where the rows are written.
-pub struct ExportSink<'t> {
+pub(super) struct ExportSink<'t> {
     pub stream: Box<dyn Write + Send>,
     /// Path of the file behind `stream`, still empty; none for a pipe or device.
     pub path: Option<&'t Path>,

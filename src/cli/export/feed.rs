@@ -11,7 +11,7 @@ use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, S
 const CHANGES: u32 = 200;
 
 /// The newest items of all tasks together.
-pub fn newest_items(
+pub(super) fn newest_items(
     config: &Config,
     store: &Store,
     tasks: &[TaskName],

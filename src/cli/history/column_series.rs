@@ -7,7 +7,7 @@ use crate::show::column_series::SeriesPoint;
 use crate::show::verdict::MAX_PAST_RUNS;
 use crate::store::Store;
 
-pub fn print(store: &Store, name: &TaskName, column: &str, limit: u32, as_json: bool) -> VerbResult {
+pub(crate) fn print(store: &Store, name: &TaskName, column: &str, limit: u32, as_json: bool) -> VerbResult {
     let runs = store.past_verdicts(name, MAX_PAST_RUNS)?;
     let mut series = column_series::series(&runs, column);
     if series.is_empty() {

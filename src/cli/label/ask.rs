@@ -20,7 +20,7 @@ use crate::cli::output;
 const CELL_WIDTH: usize = 20;
 
 /// The answer for a task.
-pub enum LabelAnswer {
+pub(super) enum LabelAnswer {
     Chosen(CandidateChoice),
     /// The list is empty, and that is correct.
     Empty,
@@ -55,10 +55,10 @@ enum LabelAction {
     Help,
 }
 
-pub const NO_TERMINAL: &str = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
+pub(crate) const NO_TERMINAL: &str = "there is no terminal to ask at; use --yes, or --pick K with --names A,B,…";
 
 /// Fails where there is no terminal to ask at.
-pub fn at_terminal() -> Result<(), CliError> {
+pub(super) fn at_terminal() -> Result<(), CliError> {
     if io::stdin().is_terminal() {
         return Ok(());
     }
@@ -220,7 +220,7 @@ fn wants_to_name(question: &str) -> Result<bool, CliError> {
 }
 
 fn read_key(question: &str) -> Result<KeyPress, CliError> {
-    keys::read_key(question).map_err(|error| CliError::new(exit::FAILED, error.to_string()))
+    keys::read_key(question).map_err(CliError::failed)
 }
 
 /// Reads a line; fails at the end of input.
@@ -233,6 +233,6 @@ fn prompt(question: &str) -> Result<String, CliError> {
     match read {
         Ok(0) => Err(CliError::new(exit::NEEDS_PERSON, "interrupted; nothing was changed")),
         Ok(_) => Ok(line.trim().to_owned()),
-        Err(error) => Err(CliError::new(exit::FAILED, error.to_string())),
+        Err(error) => Err(CliError::failed(error)),
     }
 }

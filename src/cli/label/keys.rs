@@ -13,7 +13,7 @@ use nix::sys::termios::{
 
 /// What was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyPress {
+pub(super) enum KeyPress {
     Enter,
     Char(char),
     Left,
@@ -33,7 +33,7 @@ const SEQUENCE_TIMEOUT: u8 = 1;
 const MAX_SEQUENCE: usize = 8;
 
 /// Shows the question and waits for a key.
-pub fn read_key(question: &str) -> io::Result<KeyPress> {
+pub(super) fn read_key(question: &str) -> io::Result<KeyPress> {
     let quiet = RawTerminal::begin()?;
     let mut stdout = io::stdout().lock();
     write!(stdout, "{question}")?;
@@ -56,7 +56,7 @@ pub fn read_key(question: &str) -> io::Result<KeyPress> {
 }
 
 /// Discards keys that were typed before the question was shown.
-pub fn discard_input() {
+pub(super) fn discard_input() {
     // Fails only where stdin is no terminal.
     let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
 }

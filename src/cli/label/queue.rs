@@ -11,7 +11,7 @@ use super::ask::{LabelAnswer, ask};
 use super::{Args, accept, confirm_empty, default_choice};
 use crate::cli::output;
 
-pub fn run(config: &Config, args: &Args) -> VerbResult {
+pub(crate) fn run(config: &Config, args: &Args) -> VerbResult {
     let waiting = task::tasks_to_label(&open_reader(config)?)?;
     if args.json {
         output::json(&serde_json::json!({ "waiting": waiting }));

@@ -12,7 +12,7 @@ const CELL_WIDTH: usize = 20;
 const SEPARATOR: &str = "  │  ";
 
 /// Joins two blocks of lines; the left block is padded to its widest line.
-pub fn side_by_side(left: &str, right: &str, width: usize) -> String {
+pub(crate) fn side_by_side(left: &str, right: &str, width: usize) -> String {
     let widest = |text: &str| text.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
     let column = widest(left);
     if column + SEPARATOR.width() + widest(right) > width {
@@ -27,7 +27,7 @@ pub fn side_by_side(left: &str, right: &str, width: usize) -> String {
 }
 
 /// The first rows and columns under the proposed names.
-pub fn sample(table: &Table, names: &[Option<String>]) -> String {
+pub(crate) fn sample(table: &Table, names: &[Option<String>]) -> String {
     let wanted: Vec<(usize, &str)> =
         names.iter().enumerate().filter_map(|(column, name)| Some((column, name.as_deref()?))).collect();
     let mut header: Vec<&str> = wanted.iter().take(SHOWN_COLUMNS).map(|&(_, name)| name).collect();

@@ -15,7 +15,7 @@ const UNKNOWN: u8 = 3;
 /// Tasks that the line names; the rest are counted.
 const NAMED: usize = 10;
 
-pub fn check(config: &Config, args: &Args) -> Result<u8, CliError> {
+pub(crate) fn check(config: &Config, args: &Args) -> Result<u8, CliError> {
     let look = read_status(config, args)?;
     if !look.is_known {
         return Ok(unknown(&format!("no daemon has ever run: there is no database {}", config.store)));
@@ -26,7 +26,7 @@ pub fn check(config: &Config, args: &Args) -> Result<u8, CliError> {
 }
 
 /// Any error is UNKNOWN, never OK.
-pub fn exit_code(done: Result<u8, CliError>) -> u8 {
+pub(crate) fn exit_code(done: Result<u8, CliError>) -> u8 {
     done.unwrap_or_else(|complaint| unknown(&complaint.sentence))
 }
 

@@ -15,7 +15,7 @@ use super::{CliError, output, table};
 /// Runs that are searched for the start of the current state: all that are kept by default.
 const LOOKED_THROUGH: u32 = 1_000;
 
-pub fn text(config: &Config, line: &StatusLine, styled: bool) -> Result<String, CliError> {
+pub(crate) fn text(config: &Config, line: &StatusLine, styled: bool) -> Result<String, CliError> {
     let now = Utc::now();
     let mut past = Vec::new();
     let mut waiting = None;

@@ -11,7 +11,7 @@ use crate::show::times::{ago, ahead, short};
 
 use super::output;
 
-pub fn text(lines: &[StatusLine], now: DateTime<Utc>, styled: bool) -> String {
+pub(crate) fn text(lines: &[StatusLine], now: DateTime<Utc>, styled: bool) -> String {
     let mut table =
         output::table(&["TASK", "STATE", "ROWS", "Δ", "SIM", "LAST-OK", "LAST-RUN", "NEXT", "FAILS", "CAUSE", "DO"]);
     if styled {
@@ -60,7 +60,7 @@ fn next(line: &StatusLine, now: DateTime<Utc>) -> String {
 }
 
 /// Red needs a person now, yellow soon; green is good, grey waits.
-pub fn state(line: &StatusLine) -> Cell {
+pub(crate) fn state(line: &StatusLine) -> Cell {
     let cell = Cell::new(line.state);
     match (line.severity, line.state) {
         (Severity::Critical, _) => cell.fg(Color::Red).add_attribute(Attribute::Bold),

@@ -20,7 +20,7 @@ const CLEAR: &str = "\u{1b}[J";
 /// Clears the rest of a line.
 const CLEAR_LINE: &str = "\u{1b}[K";
 
-pub fn watch(config: &Config, args: &Args, seconds: u32) -> VerbResult {
+pub(crate) fn watch(config: &Config, args: &Args, seconds: u32) -> VerbResult {
     let failed = |error: io::Error| CliError::new(exit::FAILED, format!("cannot watch the table: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {

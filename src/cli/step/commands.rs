@@ -4,11 +4,11 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use super::{TerminalWalk, show};
-use crate::cli::{CliError, exit, output};
+use crate::cli::{CliError, output};
 use crate::model::counted;
 
 /// Executes commands until `q` or the end of input.
-pub fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
+pub(super) fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
     show::next(walk);
     loop {
         let Some(line) = ask()? else { return Ok(()) };
@@ -53,7 +53,7 @@ fn ask() -> Result<Option<String>, CliError> {
     match read {
         Ok(0) => Ok(None),
         Ok(_) => Ok(Some(line.trim().to_owned())),
-        Err(error) => Err(CliError::new(exit::FAILED, error.to_string())),
+        Err(error) => Err(CliError::failed(error)),
     }
 }
 

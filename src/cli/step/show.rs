@@ -6,7 +6,7 @@ use super::TerminalWalk;
 use crate::cli::output;
 use crate::model::{TaskName, counted};
 use crate::page::Tree;
-use crate::page::tree::collapse;
+use crate::page::text::collapse;
 use crate::page::{form, links};
 use crate::show::trace;
 use crate::stepwise::{diagnostic_headers, title};
@@ -16,7 +16,7 @@ const LINE: usize = 200;
 const EXCERPT: usize = 400;
 const LISTED: usize = 200;
 
-pub fn head(walk: &TerminalWalk<'_>, name: &TaskName) {
+pub(crate) fn head(walk: &TerminalWalk<'_>, name: &TaskName) {
     let all = walk.stepper.steps().len();
     let from = if walk.stepper.is_implied(0) { "without a robot.toml" } else { "of robot.toml" };
     output::say(format!("{name}: {} {from}", counted(all, "step")));
@@ -27,7 +27,7 @@ pub fn head(walk: &TerminalWalk<'_>, name: &TaskName) {
 }
 
 /// The step that comes next.
-pub fn next(walk: &TerminalWalk<'_>) {
+pub(crate) fn next(walk: &TerminalWalk<'_>) {
     let (at, all) = (walk.stepper.steps_done(), walk.stepper.steps().len());
     if at == all {
         output::say(format!("\nAll {} done: {}", counted(all, "step"), rows_so_far(walk)));
@@ -38,7 +38,7 @@ pub fn next(walk: &TerminalWalk<'_>) {
 }
 
 /// What a step did.
-pub fn step(walk: &TerminalWalk<'_>, index: usize) {
+pub(crate) fn step(walk: &TerminalWalk<'_>, index: usize) {
     let watch = walk.progress.borrow();
     output::say(format!("── step {} ({})", index + 1, walk.stepper.steps()[index].verb()));
     for line in &watch.trace {
@@ -60,7 +60,7 @@ pub fn step(walk: &TerminalWalk<'_>, index: usize) {
 }
 
 /// The current page.
-pub fn page(walk: &TerminalWalk<'_>) {
+pub(crate) fn page(walk: &TerminalWalk<'_>) {
     let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else {
         return output::say("  No page yet.");
     };
@@ -76,7 +76,7 @@ pub fn page(walk: &TerminalWalk<'_>) {
 }
 
 /// The page's text, broken into lines.
-pub fn text(walk: &TerminalWalk<'_>) {
+pub(crate) fn text(walk: &TerminalWalk<'_>) {
     let Some(tree) = walk.stepper.tree() else { return output::say("No page yet.") };
     let mut line = String::new();
     for word in walk.stepper.redact(&tree.text(tree.root())).split(' ') {
@@ -89,7 +89,7 @@ pub fn text(walk: &TerminalWalk<'_>) {
     output::say(output::cell(&line, LINE));
 }
 
-pub fn links(walk: &TerminalWalk<'_>) {
+pub(crate) fn links(walk: &TerminalWalk<'_>) {
     let (Some(page), Some(tree)) = (walk.stepper.page(), walk.stepper.tree()) else {
         return output::say("No page yet.");
     };
@@ -108,7 +108,7 @@ pub fn links(walk: &TerminalWalk<'_>) {
     ));
 }
 
-pub fn forms(walk: &TerminalWalk<'_>) {
+pub(crate) fn forms(walk: &TerminalWalk<'_>) {
     let Some(tree) = walk.stepper.tree() else { return output::say("No page yet.") };
     let all = form::find_all(tree);
     for it in &all {
@@ -133,7 +133,7 @@ pub fn forms(walk: &TerminalWalk<'_>) {
     output::say(counted(all.len(), "form"));
 }
 
-pub fn variables(walk: &TerminalWalk<'_>) {
+pub(super) fn variables(walk: &TerminalWalk<'_>) {
     let all = walk.stepper.variables();
     if all.is_empty() {
         output::say("No variable is set.");

@@ -12,7 +12,7 @@ const MAX_SHARED_BY: usize = 16;
 
 /// Differences of the second table from the first; all empty where they agree.
 #[derive(Debug, Default, PartialEq, Serialize)]
-pub struct TableDifference {
+pub(super) struct TableDifference {
     pub columns_missing: Vec<String>,
     pub columns_new: Vec<String>,
     /// Records of the first table.
@@ -24,14 +24,14 @@ pub struct TableDifference {
 
 /// A row of both tables with the cells that differ.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct ChangedRow {
+pub(super) struct ChangedRow {
     /// Position in the second table, counted from 1.
     pub row: usize,
     pub cells: Vec<ChangedCell>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
-pub struct ChangedCell {
+pub(super) struct ChangedCell {
     pub column: String,
     pub from: Option<String>,
     pub to: Option<String>,
@@ -44,7 +44,7 @@ impl TableDifference {
 }
 
 /// Compares rows by the columns that both tables have; the order of rows and columns does not matter.
-pub fn compare(first: &Table, second: &Table) -> TableDifference {
+pub(crate) fn compare(first: &Table, second: &Table) -> TableDifference {
     let lacking = |one: &Table, other: &Table| -> Vec<String> {
         one.columns.iter().filter(|name| !other.columns.contains(name)).cloned().collect()
     };

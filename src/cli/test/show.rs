@@ -12,7 +12,7 @@ const FIRST: usize = 3;
 const CELL_WIDTH: usize = 60;
 const LINE_WIDTH: usize = 160;
 
-pub fn text(tested: &TaskTestReport, all: bool) -> String {
+pub(crate) fn text(tested: &TaskTestReport, all: bool) -> String {
     let name = &tested.task;
     if let Some(problem) = &tested.problem {
         return format!("{name}: cannot read the task folder\n{problem}");

@@ -88,7 +88,7 @@ pub enum ReadError {
 
 impl<M: BoundedMessage + serde::de::DeserializeOwned> MessageReader<M> {
     /// The next message with its raw bytes; `None` when the child has closed its pipe.
-    pub fn next(&mut self) -> Result<Option<(M, Vec<u8>)>, ReadError> {
+    pub fn next_message(&mut self) -> Result<Option<(M, Vec<u8>)>, ReadError> {
         self.left = self.left.checked_sub(1).ok_or(ReadError::Flood)?;
         Ok(protocol::read_from_child(&mut self.pipe)?)
     }

@@ -87,5 +87,5 @@ async fn start<J: ChildJob>(
     let child = SpawnedChild::spawn(spawner).await?;
     // A page job asks for nothing.
     let (_, no_answers) = mpsc::channel();
-    child.deliver(job, raw, no_answers, |mut messages| messages.next().ok().flatten())
+    child.deliver(job, raw, no_answers, |mut messages| messages.next_message().ok().flatten())
 }

@@ -61,7 +61,7 @@ fn serve_requests(
     mut requests: ChildRequests,
     states: &mpsc::Sender<(StepwiseState, Vec<u8>)>,
 ) {
-    while let Ok(Some((message, raw))) = messages.next() {
+    while let Ok(Some((message, raw))) = messages.next_message() {
         match message {
             StepMessage::Request(request) => requests.answer(request, Utc::now()),
             StepMessage::State(state) => {

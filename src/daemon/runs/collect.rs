@@ -95,7 +95,7 @@ impl Collector {
         report: &mut RunReport,
         trace: &mut TraceBuffer,
     ) -> Result<(), CollectError> {
-        while let Some((message, raw)) = messages.next()? {
+        while let Some((message, raw)) = messages.next_message()? {
             match message {
                 RunMessage::Request(request) => self.requests.answer(request, Utc::now()),
                 RunMessage::Trace(line) => self.buffer_line(line, trace)?,

@@ -26,7 +26,7 @@ pub(super) async fn run_job(
     let labels = tasks::read_labels(&folder.dir).map_err(file_failure)?;
     let mut past = store.call(move |store| store.good_runs(&name, PAST_RUNS)).await.map_err(store_failure)?;
     past.retain(|run| labels.last().is_none_or(|said| run.started_at >= said));
-    let (fetch, scratch) = fetch_input(config, folder, run)?;
+    let (fetch, scratch) = fetch_input(config, folder, run).map_err(|verdict| *verdict)?;
     let details = tasks::read_details(&folder.dir).map_err(file_failure)?;
     Ok((RunJob { fetch, details, confirmed: labels.is_confirmed(), past }, scratch))
 }
@@ -36,7 +36,7 @@ pub(super) fn fetch_input(
     config: &Config,
     folder: &TaskFolder,
     run: RunId,
-) -> Result<(FetchInput, Option<ScratchFolder>), Verdict> {
+) -> Result<(FetchInput, Option<ScratchFolder>), Box<Verdict>> {
     let scratch = match folder.task.fetch.engine {
         Engine::Http => None,
         Engine::Browser => Some(ScratchFolder::new(config, run).map_err(|error| {

@@ -67,7 +67,7 @@ impl ParquetColumn {
     }
 
     /// Appends a cell, and returns how much memory it takes.
-    pub fn push_cell(&mut self, cell: &OutputCell<'_>) -> usize {
+    pub(super) fn push_cell(&mut self, cell: &OutputCell<'_>) -> usize {
         let mut bytes = CELL_BYTES;
         let is_there = match (&mut self.cells, cell) {
             (ColumnBuffer::Text(texts), OutputCell::Text(text)) => {

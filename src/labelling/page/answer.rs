@@ -82,7 +82,7 @@ pub fn answer(study: PageLabeller, ask: &LabellingQuestion) -> (LabellingAnswer,
     match ask {
         LabellingQuestion::Page => (LabellingAnswer::Page, sanitise::html(study.tree()).into_bytes()),
         LabellingQuestion::Lists(help) => match study.propose(help) {
-            Ok(proposal) => (LabellingAnswer::Lists(Box::new(study.proposal_view(proposal))), Vec::new()),
+            Ok(proposal) => (LabellingAnswer::Lists(Box::new(proposal_view(&study, proposal))), Vec::new()),
             Err(error) => (rejection(&error), Vec::new()),
         },
         LabellingQuestion::Take(help, choice) => {
@@ -99,19 +99,17 @@ fn rejection(error: &PageLabellingError) -> LabellingAnswer {
     LabellingAnswer::Refused(error.to_string())
 }
 
-impl PageLabeller {
-    pub fn proposal_view(&self, proposal: ListProposal) -> ProposalView {
-        let tokens = Tokens::new(self.tree());
-        let names = (0..proposal.candidates.len()).map(|pick| self.names(&proposal, pick)).collect::<Vec<_>>();
-        let lists = proposal.candidates.iter().zip(names);
-        ProposalView {
-            run: self.known.run,
-            url: self.known.page.url.clone(),
-            lists: lists.map(|(candidate, names)| candidate_view(candidate, names, &tokens)).collect(),
-            said: proposal.said,
-            repairs: proposal.repairs,
-            doubt: proposal.doubt,
-        }
+fn proposal_view(study: &PageLabeller, proposal: ListProposal) -> ProposalView {
+    let tokens = Tokens::new(study.tree());
+    let names = (0..proposal.candidates.len()).map(|pick| study.names(&proposal, pick)).collect::<Vec<_>>();
+    let lists = proposal.candidates.iter().zip(names);
+    ProposalView {
+        run: study.known.run,
+        url: study.known.page.url.clone(),
+        lists: lists.map(|(candidate, names)| candidate_view(candidate, names, &tokens)).collect(),
+        said: proposal.said,
+        repairs: proposal.repairs,
+        doubt: proposal.doubt,
     }
 }
 

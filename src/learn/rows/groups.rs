@@ -7,8 +7,8 @@ use super::siblings::{Items, grouped};
 use crate::learn::template::Finder;
 use crate::learn::view::PageView;
 use crate::page::NodeId;
+use crate::page::text::collapse;
 use crate::page::tokens::{Span, TokenKind};
-use crate::page::tree::collapse;
 
 /// Minimum mean gap between heads. Closer ones are single siblings, which `siblings` finds (docs/design/learning.md
 /// 2.2).

@@ -22,8 +22,8 @@ use crate::learn::candidates::Candidate;
 use crate::learn::rows::RowSet;
 use crate::learn::template::ColumnSource;
 use crate::model::Row;
+use crate::page::text::is_blank;
 use crate::page::tokens::Span;
-use crate::page::tree::is_blank;
 
 /// Splits labels, in the order given, into records: a repeated name starts the next one.
 pub fn group_by_record(labels: &[ValueLabel]) -> Vec<Vec<ValueLabel>> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::page::tree::collapse;
+use crate::page::text::collapse;
 
 /// The finer encodings of OLERA's hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::hash::BuildHasher;
 
 use foldhash::quality::FixedState;
 
+use crate::page::text::CollapsedText;
 use crate::page::tokens::{Span, TokenKind, Tokens};
-use crate::page::tree::CollapsedText;
 
 pub fn fingerprint(value: &str) -> u64 {
     FixedState::default().hash_one(value)

@@ -2,16 +2,9 @@
 
 use chrono::NaiveDate;
 
-use super::super::{Hints, ValueError};
+use super::super::{DateOrder, Hints, ValueError};
 use super::tokens::DateTokens;
 use super::{PartialDate, names, nearest_year};
-
-/// Whether day or month comes first in a date of digits only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DateOrder {
-    DayFirst,
-    MonthFirst,
-}
 
 /// Years of two digits are 1970 to 2069.
 const CENTURY_PIVOT: u32 = 70;
@@ -23,7 +16,7 @@ type Digits = (u32, usize);
 type DayResult = Result<(PartialDate, bool), ValueError>;
 
 /// The first date in the text, whose tokens are marked, and whether it is unambiguous.
-pub fn find(tokens: &mut DateTokens, hints: &Hints<'_>) -> DayResult {
+pub(crate) fn find(tokens: &mut DateTokens, hints: &Hints<'_>) -> DayResult {
     let readers: [DayParser; 4] = [ideographs, digits, by_name, month_of_year];
     for reader in readers {
         for at in 0..tokens.len() {

@@ -8,10 +8,9 @@ mod tokens;
 
 use chrono::{Datelike, NaiveDate, NaiveTime, Offset, TimeZone, Utc};
 
-use super::{Hints, ParsedValue, ValueError, plain};
+use super::{DateOrder, Hints, ParsedValue, ValueError, plain};
 use crate::model::Value;
 
-pub use day::DateOrder;
 use tokens::DateTokens;
 
 /// How precisely a text names a day.

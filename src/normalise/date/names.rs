@@ -103,7 +103,7 @@ const FILLER_WORDS: &[&str] = &[
 ];
 
 /// The month that a word names: in the page's language, otherwise in the first language that has it.
-pub fn month(word: &str, language: Option<&str>) -> Option<u32> {
+pub(super) fn month(word: &str, language: Option<&str>) -> Option<u32> {
     if word.chars().count() < 3 {
         return None;
     }
@@ -134,7 +134,7 @@ fn shortened(word: &str) -> Option<u32> {
 }
 
 /// True for a weekday or a word that only accompanies a date.
-pub fn is_filler(word: &str) -> bool {
+pub(super) fn is_filler(word: &str) -> bool {
     FILLER_WORDS.contains(&word) || is_day(word)
 }
 

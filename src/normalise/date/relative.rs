@@ -10,7 +10,7 @@ use super::{PartialDate, moment_text};
 use words::{AGO, DAYS, NOW, ONE, TimeUnit, unit};
 
 /// A day named by a word, whose token is marked.
-pub fn day(tokens: &mut DateTokens, hints: &Hints<'_>) -> Option<PartialDate> {
+pub(crate) fn day(tokens: &mut DateTokens, hints: &Hints<'_>) -> Option<PartialDate> {
     let find = |at: usize| {
         let word = tokens.word(at)?;
         // i dag, i går
@@ -30,7 +30,7 @@ pub fn day(tokens: &mut DateTokens, hints: &Hints<'_>) -> Option<PartialDate> {
 }
 
 /// An instant in the past as ISO 8601: to the second for hours and less, otherwise a date.
-pub fn moment(tokens: &mut DateTokens, text: &str, hints: &Hints<'_>) -> Option<String> {
+pub(crate) fn moment(tokens: &mut DateTokens, text: &str, hints: &Hints<'_>) -> Option<String> {
     let lower = text.to_lowercase();
     if NOW.iter().any(|now| lower.contains(now)) {
         tokens.mark(0, tokens.len());

@@ -7,7 +7,7 @@ use super::local_time_text;
 use super::tokens::DateTokens;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeOfDay {
+pub(super) struct TimeOfDay {
     time: NaiveTime,
     /// Seconds east of UTC, where the text gives them.
     offset: Option<i32>,
@@ -50,7 +50,7 @@ const ZONES: &[(&str, i32)] = &[
 ];
 
 /// The first time in the text, whose tokens are marked.
-pub fn find(tokens: &mut DateTokens) -> Option<TimeOfDay> {
+pub(crate) fn find(tokens: &mut DateTokens) -> Option<TimeOfDay> {
     for at in 0..tokens.len() {
         if let Some((time, end)) = time_at(tokens, at) {
             let (offset, end) = offset_at(tokens, end).map_or((None, end), |(offset, end)| (Some(offset), end));

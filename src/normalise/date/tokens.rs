@@ -6,7 +6,7 @@ const MAX_TOKENS: usize = 60;
 const MAX_DIGITS: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DateToken {
+pub(super) enum DateToken {
     Number {
         value: u32,
         digits: usize,
@@ -17,7 +17,7 @@ pub enum DateToken {
 }
 
 #[derive(Debug)]
-pub struct DateTokens {
+pub(super) struct DateTokens {
     pub list: Vec<DateToken>,
     used: Vec<bool>,
     /// The text is longer than what was read.

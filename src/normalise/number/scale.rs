@@ -1,7 +1,7 @@
 //! Fractions and multipliers after the digits: ½, 35K, 2,3 Millionen.
 
 /// Decimals of a fraction character such as ½.
-pub fn fraction_decimals(c: char) -> Option<&'static str> {
+pub(super) fn fraction_decimals(c: char) -> Option<&'static str> {
     Some(match c {
         '½' => ".5",
         '¼' => ".25",
@@ -37,7 +37,7 @@ const SCALES: &[(&str, usize)] = &[
 ];
 
 /// Number of zeros of the multiplier after the digits, and its length.
-pub fn multiplier(behind: &str) -> Option<(usize, usize)> {
+pub(super) fn multiplier(behind: &str) -> Option<(usize, usize)> {
     let blank = usize::from(behind.starts_with(' '));
     let word: String = behind[blank..].chars().take_while(|c| c.is_alphabetic()).collect();
     let first = word.chars().next()?;

@@ -305,3 +305,17 @@ fn listed<'f>(words: impl Iterator<Item = &'f str>) -> String {
     }
     if seen.is_empty() { "nothing".to_owned() } else { seen.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_boundary_occurs_in_no_value() {
+        let entry = |value: &str| vec![("a".to_owned(), value.to_owned())];
+        let first = boundary(&entry("x"));
+        assert_eq!(boundary(&entry("x")), first);
+        let second = boundary(&entry(&first));
+        assert!(first.starts_with("----pieme") && first.len() == 25 && second != first, "{first} {second}");
+    }
+}

@@ -4,7 +4,7 @@ use super::*;
 use crate::labelling::page::{
     AcceptedList, CandidateView, LabellingAnswer, MAX_OUTLINED_ROWS, MAX_SHOWN_CHARS, MAX_SHOWN_ROWS, ProposalView,
 };
-use crate::learn::help::Help;
+use crate::learn::Help;
 use crate::model::{
     Column, ColumnStatistics, Facet, Failure, MinHash, NumberStatistics, PageMeta, RepairProposal, RepairProposals,
     RobotsTxt, Row, RunId, RunStatistics, SimilarityParts, StepwiseState, TraceLine, ValueColumn, Verdict,
@@ -366,8 +366,8 @@ fn raw_bytes_have_their_limits() {
 #[test]
 fn what_is_written_to_a_file_is_not_larger_than_what_is_read_from_it() {
     assert_eq!(MAX_TEMPLATE_BYTES as u64, crate::tasks::MAX_TEMPLATE_BYTES);
-    assert_eq!(MAX_LIST_ROWS, crate::page::tree::MAX_NODES);
-    assert!(MAX_URL_BYTES >= crate::guard::MAX_URL_BYTES);
+    assert_eq!(MAX_LIST_ROWS, crate::page::parse_limit::MAX_NODES);
+    const { assert!(MAX_URL_BYTES >= crate::model::address::MAX_URL_BYTES) };
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::store::digest::Digest;
 
 /// Row count and digest of the current generation.
 #[derive(Default)]
-pub(super) struct GenerationChecksum {
+pub(in crate::store) struct GenerationChecksum {
     rows: i64,
     digest: Digest,
 }

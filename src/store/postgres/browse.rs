@@ -1,12 +1,10 @@
 //! Browsing the rows of a generation: filtered by a text, sorted by a column.
 
+use super::generation::Generation;
 use super::names::{ColumnName, quoted, rows_table};
-use super::rows::{fill, select, to_i64, without_rows};
-use super::run_end::Generation;
-use super::view::{PgType, column_name};
-use super::{PgSession, StoreError};
-use crate::model::Facet;
-use crate::store::{BrowseQuery, Rows};
+use super::view::{PgType, column_name, read_list};
+use super::{PgSession, SqlSession, StoreError};
+use crate::store::rows::{BrowseQuery, RowLayout, Rows, without_rows};
 
 pub(super) fn rows(session: &PgSession, generation: &Generation, browse: &BrowseQuery) -> Result<Rows, StoreError> {
     let mut rows = without_rows(session, generation)?;
@@ -14,12 +12,21 @@ pub(super) fn rows(session: &PgSession, generation: &Generation, browse: &Browse
     let condition = condition(&generation.columns);
     if text.is_some() {
         let sql = format!("SELECT count(*) FROM {} WHERE {condition}", quoted(&rows_table(generation.table)));
-        rows.total = u64::try_from(session.number(&sql, &[&generation.id, &text])?).unwrap_or(0);
+        rows.total = u64::try_from(session.query_number(&sql, &[&generation.id, &text])?).unwrap_or(0);
     }
     let order = order(&generation.columns, browse);
     let sql = format!("{} WHERE {condition} ORDER BY {order}_n LIMIT $3 OFFSET $4", select(generation));
-    let (limit, offset) = (to_i64(browse.limit), to_i64(browse.offset));
-    fill(rows, generation, &session.rows(&sql, &[&generation.id, &text, &limit, &offset])?)
+    let layout = RowLayout::of(generation);
+    session.query(&sql, &[&generation.id, &text, &browse.limit, &browse.offset], |row| {
+        layout.append_row(row, &mut rows)
+    })?;
+    Ok(rows)
+}
+
+/// Selects everything that [`RowLayout::append_row`] reads of a row.
+pub(super) fn select(generation: &Generation) -> String {
+    let columns = read_list(&generation.columns);
+    format!("SELECT _page, _first_seen, _key{columns} FROM {}", quoted(&rows_table(generation.table)))
 }
 
 /// Condition on `$2`, which is NULL where all rows are wanted.
@@ -31,10 +38,7 @@ fn condition(columns: &[ColumnName]) -> String {
 
 /// Empty cells are last in both directions.
 fn order(columns: &[ColumnName], browse: &BrowseQuery) -> String {
-    let by = browse.sort_by.as_deref().and_then(|by| columns.iter().position(|it| it.is_text() && it.stored == by));
-    let Some(at) = by else { return String::new() };
-    let is_value = |it: &ColumnName| it.value.is_some_and(|value| value.of == at && value.facet == Facet::Value);
-    let at = columns.iter().position(is_value).unwrap_or(at);
+    let Some(at) = browse.sort_column(columns) else { return String::new() };
     let (name, direction) = (column_name(at), if browse.descending { "DESC" } else { "ASC" });
     match PgType::of(&columns[at]) {
         PgType::Text => format!("({name} IS NULL OR {name} = ''), lower({name}) {direction}, "),

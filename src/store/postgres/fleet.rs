@@ -5,9 +5,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 
 use super::session::get;
-use super::{PgSession, Postgres, StoreError, decode, publish, runs, timestamp};
+use super::{PgSession, Postgres, SqlSession, StoreError};
 use crate::model::{RunId, TaskName, Verdict};
-use crate::store::{FleetMembership, HeartbeatReport, Member};
+use crate::store::{FleetMembership, HeartbeatReport, Member, generation, runs};
 
 /// Longest run without a daemon (rows that a person accepts); an older one was interrupted.
 const MAX_OWNERLESS_RUN: &str = "10 minutes";
@@ -45,22 +45,19 @@ impl FleetMembership for Postgres {
 
     fn heartbeat(&mut self, busy: &[TaskName], shares: bool) -> Result<Option<HeartbeatReport>, StoreError> {
         let Some(member) = self.member.clone() else { return Ok(None) };
-        let reborn = self.renew_lease(&member)?;
+        let reborn = renew_lease(self, &member)?;
         let member = reborn.clone().unwrap_or(member);
         self.member = Some(member.clone());
-        let buried = self.fence_expired_members()?;
         let session = &self.session;
+        let buried = fence_expired_members(session)?;
         let members = session.number(&format!("SELECT count(*) FROM _member m WHERE {LEASE_IS_VALID}"), &[])?.max(1);
         if shares {
             balance_tasks(session, &member, members, busy)?;
         }
         let sql = "SELECT name, paused FROM _task WHERE owner = $1 AND owner_fence = $2 ORDER BY name";
-        let found = session.rows(sql, &[&member.name, &member.fence])?;
-        let ours = found.iter().map(|row| Ok((decode::task_name(get(row, 0)?)?, get(row, 1)?)));
-        let ours = ours.collect::<Result<Vec<_>, StoreError>>()?;
+        let ours = session.query(sql, &[&member.name, &member.fence], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let sql = "SELECT count(*), coalesce(sum(version), 0)::bigint FROM _folder";
-        let folders =
-            session.row(sql, &[])?.map_or(Ok((0, 0)), |row| Ok::<_, StoreError>((get(&row, 0)?, get(&row, 1)?)))?;
+        let folders = session.query_first(sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))?.unwrap_or_default();
         Ok(Some(HeartbeatReport {
             own_tasks: ours,
             crashed_runs: buried,
@@ -119,76 +116,70 @@ impl FleetMembership for Postgres {
     }
 }
 
-impl Postgres {
-    /// Renews the lease. Where other daemons have declared this one dead, it joins again, and the new member is
-    /// returned.
-    fn renew_lease(&mut self, member: &Member) -> Result<Option<Member>, StoreError> {
-        let sql = "UPDATE _member SET until = now() + $3::double precision * interval '1 second'
-                   WHERE name = $1 AND fence = $2";
-        if self.session.execute(sql, &[&member.name, &member.fence, &member.lease.as_secs_f64()])? > 0 {
-            return Ok(None);
+/// Renews the lease. Where other daemons have declared this one dead, it joins again, and the new member is returned.
+fn renew_lease(store: &mut Postgres, member: &Member) -> Result<Option<Member>, StoreError> {
+    let sql = "UPDATE _member SET until = now() + $3::double precision * interval '1 second'
+               WHERE name = $1 AND fence = $2";
+    if store.session.execute(sql, &[&member.name, &member.fence, &member.lease.as_secs_f64()])? > 0 {
+        return Ok(None);
+    }
+    let home = store.session.row("SELECT home FROM _member WHERE name = $1", &[&member.name])?;
+    let home: String = home.map_or(Ok(String::new()), |row| get(&row, 0))?;
+    store.join(&member.name, &home, member.lease)
+}
+
+/// Records the runs of dead daemons as `crash`. Their fencing token grows first: later writes of theirs are refused.
+fn fence_expired_members(session: &PgSession) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+    let gone = format!(
+        "UPDATE _member m SET fence = fence + 1, until = to_timestamp(0)
+         WHERE NOT ({LEASE_IS_VALID}) AND until > to_timestamp(0)"
+    );
+    session.execute(&gone, &[])?;
+    // The name of a person's run never occurs again; a daemon's fencing token must go on growing.
+    let left = "DELETE FROM _member WHERE name LIKE 'pieme-run-%' AND until < now() - interval '1 day'";
+    session.execute(left, &[])?;
+    session.execute("DELETE FROM _host WHERE free_at < now() - interval '1 hour'", &[])?;
+    let sql = format!(
+        "SELECT r.id, r.task FROM _runs r LEFT JOIN _member m ON m.name = r.owner AND m.fence = r.fence
+         WHERE r.ended IS NULL AND m.name IS NULL
+             AND (r.owner IS NOT NULL OR r.started < now() - interval '{MAX_OWNERLESS_RUN}')
+         ORDER BY r.started, r.id"
+    );
+    let mut buried = Vec::new();
+    for (run, task) in session.query(&sql, &[], |row| Ok((row.get(0)?, row.get::<TaskName>(1)?)))? {
+        let now = server_time(session)?;
+        if record_crashed_run(session, run, &task, now)? {
+            // The run is still due: the next owner of the task makes it up.
+            let sql = "UPDATE _task SET next_due = $2 WHERE name = $1 AND removed_at IS NULL AND NOT paused
+                           AND (next_due IS NULL OR next_due > $2)";
+            session.modify(sql, &[&task, &now])?;
+            buried.push((run, task));
         }
-        let home = self.session.row("SELECT home FROM _member WHERE name = $1", &[&member.name])?;
-        let home: String = home.map_or(Ok(String::new()), |row| get(&row, 0))?;
-        self.join(&member.name, &home, member.lease)
     }
+    Ok(buried)
+}
 
-    /// Records the runs of dead daemons as `crash`. Their fencing token grows first: later writes of theirs are
-    /// refused.
-    fn fence_expired_members(&mut self) -> Result<Vec<(RunId, TaskName)>, StoreError> {
-        let gone = format!(
-            "UPDATE _member m SET fence = fence + 1, until = to_timestamp(0)
-             WHERE NOT ({LEASE_IS_VALID}) AND until > to_timestamp(0)"
-        );
-        self.session.execute(&gone, &[])?;
-        // The name of a person's run never occurs again; a daemon's fencing token must go on growing.
-        let left = "DELETE FROM _member WHERE name LIKE 'pieme-run-%' AND until < now() - interval '1 day'";
-        self.session.execute(left, &[])?;
-        self.session.execute("DELETE FROM _host WHERE free_at < now() - interval '1 hour'", &[])?;
-        let sql = format!(
-            "SELECT r.id, r.task FROM _runs r LEFT JOIN _member m ON m.name = r.owner AND m.fence = r.fence
-             WHERE r.ended IS NULL AND m.name IS NULL
-                 AND (r.owner IS NOT NULL OR r.started < now() - interval '{MAX_OWNERLESS_RUN}')
-             ORDER BY r.started, r.id"
-        );
-        let mut buried = Vec::new();
-        for row in self.session.rows(&sql, &[])? {
-            let (run, task) = (decode::run_id(get(&row, 0)?)?, decode::task_name(get(&row, 1)?)?);
-            let now = self.server_time()?;
-            if self.record_crashed_run(run, &task, now)? {
-                // The run is still due: the next owner of the task makes it up.
-                let sql = "UPDATE _task SET next_due = $2 WHERE name = $1 AND removed_at IS NULL AND NOT paused
-                               AND (next_due IS NULL OR next_due > $2)";
-                self.session.execute(sql, &[&task.as_str(), &timestamp::to_millis(now)])?;
-                buried.push((run, task));
-            }
+pub(super) fn server_time(session: &PgSession) -> Result<DateTime<Utc>, StoreError> {
+    let now = session.query_first("SELECT now()", &[], |row| row.get(0))?;
+    now.ok_or_else(|| StoreError::InvalidValue("the server returned no time".to_owned()))
+}
+
+/// Records a run as `crash`. False where it has been ended meanwhile.
+pub(super) fn record_crashed_run(
+    session: &PgSession,
+    run: RunId,
+    task: &TaskName,
+    now: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    session.in_transaction(|| {
+        let open = "SELECT id FROM _runs WHERE id = $1 AND ended IS NULL FOR UPDATE";
+        if session.row(open, &[&run.to_string()])?.is_none() {
+            return Ok(false);
         }
-        Ok(buried)
-    }
-
-    pub(super) fn server_time(&self) -> Result<DateTime<Utc>, StoreError> {
-        let row = self.session.row("SELECT now()", &[])?;
-        row.map_or(Err(StoreError::InvalidValue("the server returned no time".to_owned())), |row| get(&row, 0))
-    }
-
-    /// Records a run as `crash`. False where it has been ended meanwhile.
-    pub(super) fn record_crashed_run(
-        &self,
-        run: RunId,
-        task: &TaskName,
-        now: DateTime<Utc>,
-    ) -> Result<bool, StoreError> {
-        let session = &self.session;
-        session.in_transaction(|| {
-            let open = "SELECT id FROM _runs WHERE id = $1 AND ended IS NULL FOR UPDATE";
-            if session.row(open, &[&run.to_string()])?.is_none() {
-                return Ok(false);
-            }
-            publish::drop_staged(session, run)?;
-            runs::record_end(session, run, task, &Verdict::interrupted(), now)?;
-            Ok(true)
-        })
-    }
+        generation::drop_staged(session, run)?;
+        runs::record_end(session, run, task, &Verdict::interrupted(), now)?;
+        Ok(true)
+    })
 }
 
 /// Whether this member owns a task.
@@ -226,4 +217,15 @@ fn balance_tasks(session: &PgSession, member: &Member, members: i64, busy: &[Tas
         )?;
     }
     Ok(())
+}
+
+/// Condition that a member owns a task; holds for every task where the store acts for none.
+pub(super) fn owned_condition(member: Option<&Member>, name: &str) -> String {
+    match member {
+        None => "TRUE".to_owned(),
+        Some(Member { name: owner, fence, .. }) => {
+            let owner = owner.replace('\'', "''");
+            format!("{name} IN (SELECT name FROM _task WHERE owner = '{owner}' AND owner_fence = {fence})")
+        }
+    }
 }

@@ -11,7 +11,7 @@ use super::names::quoted;
 use super::session::get;
 use super::stage::{copy_sql, escape, push_row};
 use super::view::{self, PgType};
-use super::{PgSession, Postgres, StoreError, schema, shape, timestamp};
+use super::{PgSession, Postgres, SqlSession, StoreError, fleet, schema, shape, timestamp, verify};
 use crate::model::{PostgresAddress, StoreAddress};
 use crate::store::batch::storable;
 use crate::store::copy::{
@@ -214,9 +214,9 @@ impl CopyTarget for Importer {
             }
         }
         // An interrupted run has no owner here, and would keep its task from getting one.
-        let now = self.store.server_time()?;
+        let now = fleet::server_time(self.session())?;
         self.store.end_interrupted_runs(now)?;
-        self.store.verify_published()?;
+        verify::verify_published(self.session())?;
         self.apply_once(|session| session.batch("DELETE FROM _daemon WHERE name = 'copying'"))
     }
 }

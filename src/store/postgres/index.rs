@@ -5,11 +5,11 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
+use super::generation::Generation;
 use super::names::{quoted, rows_table};
-use super::run_end::Generation;
 use super::session::get;
 use super::view::column_name;
-use super::{PgSession, Postgres, StoreError, decode, digest, generation};
+use super::{PgSession, SqlSession, StoreError, digest, generation};
 use crate::model::TaskName;
 use crate::store::IndexProgress;
 use crate::store::search::{folded, slot, words};
@@ -24,36 +24,25 @@ const MAX_POSITION: usize = 16_383;
 /// Gap between two cells, so that no phrase matches across them.
 const CELL_GAP: usize = 8;
 
-impl Postgres {
-    pub(super) fn index_step(&self, task: &TaskName) -> Result<IndexProgress, StoreError> {
-        let session = &self.session;
-        session.in_transaction(|| {
-            let done = IndexProgress { is_done: true, ..IndexProgress::default() };
-            let Some(published) = generation::published(session, task)? else { return Ok(done) };
-            session.execute(
-                "INSERT INTO _indexed (task, generation, after) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
-                &[&task.as_str(), &published.id],
-            )?;
-            let sql = "SELECT generation, after, digest FROM _indexed WHERE task = $1 FOR UPDATE";
-            let Some(row) = session.row(sql, &[&task.as_str()])? else { return Ok(done) };
-            if get::<Option<&[u8]>>(&row, 2)? == Some(published.digest.to_bytes().as_slice()) {
-                return Ok(done);
-            }
-            let after = if get::<i64>(&row, 0)? == published.id { get(&row, 1)? } else { 0 };
-            match after < published.rows {
-                true => index_rows(session, task, &published, after),
-                false => remove_unpublished(session, task, &published),
-            }
-        })
-    }
-}
-
-/// Tasks whose published rows are not completely indexed, with their row counts.
-pub(super) fn tasks_behind(session: &PgSession) -> Result<Vec<(TaskName, u64)>, StoreError> {
-    let sql = "SELECT t.name, g.rows FROM _task t JOIN _generation g ON g.id = t.published
-               LEFT JOIN _indexed i ON i.task = t.name WHERE i.digest IS DISTINCT FROM g.digest ORDER BY t.name";
-    let found = session.rows(sql, &[])?;
-    found.iter().map(|row| Ok((decode::task_name(get(row, 0)?)?, decode::count(get(row, 1)?).unwrap_or(0)))).collect()
+pub(super) fn step(session: &PgSession, task: &TaskName) -> Result<IndexProgress, StoreError> {
+    session.in_transaction(|| {
+        let done = IndexProgress { is_done: true, ..IndexProgress::default() };
+        let Some(published) = generation::published(session, task)? else { return Ok(done) };
+        session.execute(
+            "INSERT INTO _indexed (task, generation, after) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
+            &[&task.as_str(), &published.id],
+        )?;
+        let sql = "SELECT generation, after, digest FROM _indexed WHERE task = $1 FOR UPDATE";
+        let Some(row) = session.row(sql, &[&task.as_str()])? else { return Ok(done) };
+        if get::<Option<&[u8]>>(&row, 2)? == Some(published.digest.to_bytes().as_slice()) {
+            return Ok(done);
+        }
+        let after = if get::<i64>(&row, 0)? == published.id { get(&row, 1)? } else { 0 };
+        match after < published.rows {
+            true => index_rows(session, task, &published, after),
+            false => remove_unpublished(session, task, &published),
+        }
+    })
 }
 
 fn index_rows(

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Postgres, StoreError, timestamp};
-use crate::store::{Maintenance, RetentionLimits};
+use super::{Postgres, StoreError, verify};
+use crate::store::{Maintenance, RetentionLimits, maintenance};
 
 impl Maintenance for Postgres {
     fn set_retention(&mut self, keep: RetentionLimits) {
@@ -11,14 +11,11 @@ impl Maintenance for Postgres {
     }
 
     fn record_alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let upsert = "INSERT INTO _daemon (name, value) VALUES ('alive', $1) \
-                      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-        self.session.execute(upsert, &[&timestamp::text(now)])?;
-        Ok(())
+        maintenance::record_alive(&self.session, now)
     }
 
     fn quick_check(&self) -> Result<(), StoreError> {
-        self.verify_published()
+        verify::verify_published(&self.session)
     }
 
     fn file_bytes(&self) -> Option<(u64, u64)> {

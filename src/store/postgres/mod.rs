@@ -4,7 +4,6 @@
 //! number of their generation; the view named as the task shows those of the published one. Publishing updates two rows
 //! of `_generation`: tables are created only when the columns change.
 
-mod artifacts;
 mod browse;
 mod changes;
 mod connection;
@@ -19,7 +18,6 @@ mod import;
 mod index;
 mod maintenance;
 mod open;
-mod outbox;
 mod publish;
 mod reader;
 mod review;
@@ -29,8 +27,8 @@ mod schema;
 mod search;
 mod session;
 mod shape;
+mod sql;
 mod stage;
-mod tasks;
 mod tls;
 mod unchanged_prefix;
 mod verify;
@@ -43,6 +41,7 @@ use session::PgSession;
 pub(super) use import::Importer;
 
 use super::pending_ends::PendingEnds;
+use super::sql::SqlSession;
 use super::{Member, RetentionLimits, StoreError, compare, decode, digest, names, record_diff, run_end, timestamp};
 use crate::model::RunId;
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{PendingEnds, PgSession, Postgres, RetentionLimits, StoreError, decode, schema};
-use crate::model::{PostgresAddress, StoreAddress};
+use super::{PendingEnds, PgSession, Postgres, RetentionLimits, StoreError, decode, fleet, runs, schema};
+use crate::model::{PostgresAddress, RunId, StoreAddress, TaskName};
+use crate::store::sql::SqlStore;
 
 impl Postgres {
     /// Opens the database for writing; creates the tables, or migrates their format, if necessary.
@@ -37,5 +38,30 @@ impl Postgres {
             pending_ends: PendingEnds::default(),
             boot,
         }
+    }
+}
+
+impl SqlStore for Postgres {
+    type Session = PgSession;
+
+    fn session(&self) -> &PgSession {
+        &self.session
+    }
+
+    fn retention(&self) -> RetentionLimits {
+        self.retention
+    }
+
+    /// What may be written is decided by the server.
+    fn ensure_writable(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn require_open(&self, run: RunId) -> Result<TaskName, StoreError> {
+        runs::require_open(&self.session, self.member.as_ref(), run)
+    }
+
+    fn owned_condition(&self, name: &str) -> String {
+        fleet::owned_condition(self.member.as_ref(), name)
     }
 }

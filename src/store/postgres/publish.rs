@@ -4,14 +4,12 @@ use std::cell::Cell;
 
 use chrono::{DateTime, Utc};
 
-use super::run_end::{Disposition, Generation, disposition, reconcile_row_count};
-use super::session::get;
+use super::generation::{self, Generation};
+use super::run_end::{Disposition, disposition, reconcile_row_count};
 use super::stage::StagedRows;
-use super::{
-    PendingEnds, PgSession, Postgres, StoreError, artifacts, changes, generation, runs, shape, timestamp, view,
-};
+use super::{PendingEnds, PgSession, Postgres, SqlSession, StoreError, fleet, runs, view};
 use crate::model::{RunId, TaskName, Verdict};
-use crate::store::{RunEnding, Runs};
+use crate::store::{RunEnding, Runs, artifacts, changes};
 
 /// Another process may publish between the query and the transaction once, but not again and again.
 const MAX_PUBLISH_ATTEMPTS: u32 = 3;
@@ -23,7 +21,7 @@ impl RunEnding for Postgres {
         let ended = self.finish_run(run, &task, &mut staged, verdict, now);
         match ended {
             // The run has ended either way; what is not cleaned up now is at the next end.
-            Ok(_) => _ = self.finish_open_changes(Some(&task)).and_then(|()| self.remove_superseded(&task)),
+            Ok(_) => _ = changes::finish_open_changes(self, Some(&task)).and_then(|()| self.remove_superseded(&task)),
             Err(_) => _ = self.staged.insert(run, staged),
         }
         ended
@@ -33,10 +31,10 @@ impl RunEnding for Postgres {
         let open = runs::open_runs(&self.session, self.member.as_ref())?;
         for (run, task) in &open {
             self.staged.remove(run);
-            self.record_crashed_run(*run, task, now)?;
-            self.remove_old_generations(task)?;
+            fleet::record_crashed_run(&self.session, *run, task, now)?;
+            generation::remove_all_old(&self.session, task)?;
         }
-        self.finish_open_changes(None)?;
+        changes::finish_open_changes(self, None)?;
         Ok(open)
     }
 
@@ -67,7 +65,7 @@ impl Postgres {
             let fate = disposition(&mut verdict, &staged.batch, published.as_ref());
             if matches!(fate, Disposition::Publish) && published.is_some() {
                 // The previous rows are about to be removed.
-                self.finish_open_changes(Some(task))?;
+                changes::finish_open_changes(self, Some(task))?;
             }
             let place = match fate {
                 Disposition::Publish | Disposition::Quarantine => {
@@ -113,7 +111,7 @@ impl Postgres {
                 return Ok(EndResult::Overtaken);
             }
             self.apply_disposition(end)?;
-            drop_staged(session, end.run)?;
+            generation::drop_staged(session, end.run)?;
             runs::record_end(session, end.run, end.task, end.verdict, end.now)?;
             Ok(EndResult::Written)
         })
@@ -124,15 +122,15 @@ impl Postgres {
         match (end.disposition, end.staged_place) {
             (Disposition::Publish, Some((generation, table))) => {
                 publish(session, end, generation, table)?;
-                drop_quarantined(session, end.task, 0)
+                generation::drop_quarantined(session, end.task, 0)
             }
             (Disposition::Confirm, _) => {
-                confirm(session, end)?;
-                drop_quarantined(session, end.task, 0)
+                generation::confirm(session, end.task, end.run, end.published, end.now)?;
+                generation::drop_quarantined(session, end.task, 0)
             }
             (Disposition::Quarantine, Some((generation, _))) => {
                 generation::set_state(session, generation, "quarantined")?;
-                drop_quarantined(session, end.task, self.retention.quarantined)
+                generation::drop_quarantined(session, end.task, self.retention.quarantined)
             }
             (Disposition::Publish | Disposition::Quarantine, None) | (Disposition::Drop, _) => Ok(()),
         }
@@ -141,18 +139,11 @@ impl Postgres {
     /// Removes what a publication has superseded. Readers see none of it, so it has transactions of its own; an
     /// interrupted removal continues the next time.
     fn remove_superseded(&mut self, task: &TaskName) -> Result<(), StoreError> {
-        self.remove_old_generations(task)?;
+        generation::remove_all_old(&self.session, task)?;
         self.session.in_transaction(|| {
             artifacts::prune_pages(&self.session, task, self.retention)?;
             runs::prune(&self.session, task, self.retention)
         })
-    }
-
-    pub(super) fn remove_old_generations(&self, task: &TaskName) -> Result<(), StoreError> {
-        for old in generation::removable(&self.session, task)? {
-            generation::remove(&self.session, old)?;
-        }
-        shape::drop_unused(&self.session, task)
     }
 }
 
@@ -179,25 +170,24 @@ enum EndResult {
 
 /// Locks the task's row: concurrent publications of a task wait here.
 fn lock_published(session: &PgSession, task: &TaskName) -> Result<Option<i64>, StoreError> {
-    let row = session.row("SELECT published FROM _task WHERE name = $1 FOR UPDATE", &[&task.as_str()])?;
-    row.map_or(Ok(None), |row| get(&row, 0))
+    let sql = "SELECT published FROM _task WHERE name = $1 FOR UPDATE";
+    Ok(session.query_first(sql, &[task], |row| row.get(0))?.flatten())
 }
 
 /// Publishes the new rows, keeps the old ones for a rollback, and marks those before them for removal. The view is
 /// created again only where the columns have changed.
 fn publish(session: &PgSession, end: &EndRecord<'_>, generation: i64, table: i64) -> Result<(), StoreError> {
-    let task = end.task.as_str();
-    session.execute("UPDATE _generation SET state = 'old' WHERE task = $1 AND state = 'previous'", &[&task])?;
+    generation::drop_previous(session, end.task)?;
     if let Some(old) = end.published {
         generation::set_state(session, old.id, "previous")?;
     }
-    session.execute(
+    session.modify(
         "UPDATE _generation SET state = 'published', run = $2, last_seen = $3 WHERE id = $1",
-        &[&generation, &end.run.to_string(), &timestamp::to_millis(end.now)],
+        &[&generation, &end.run, &end.now],
     )?;
-    session.execute(
+    session.modify(
         "UPDATE _task SET published = $2, previous_rows = published_rows, published_rows = $3 WHERE name = $1",
-        &[&task, &generation, &end.staged.batch.rows],
+        &[end.task, &generation, &end.staged.batch.rows],
     )?;
     if end.published.is_none_or(|old| old.table != table) {
         let drop = format!("DROP VIEW IF EXISTS {}", view::name(end.task));
@@ -207,30 +197,4 @@ fn publish(session: &PgSession, end: &EndRecord<'_>, generation: i64, table: i64
         Some(before) => changes::record_change(session, end.task, end.run, before, end.staged.batch.rows, end.now),
         None => Ok(()),
     }
-}
-
-/// The published rows were seen again: only `_run` and `_last_seen` change.
-fn confirm(session: &PgSession, end: &EndRecord<'_>) -> Result<(), StoreError> {
-    session.execute(
-        "UPDATE _generation SET run = $2, last_seen = $3 WHERE id = $1",
-        &[&end.published.map(|old| old.id), &end.run.to_string(), &timestamp::to_millis(end.now)],
-    )?;
-    session.execute("UPDATE _task SET previous_rows = published_rows WHERE name = $1", &[&end.task.as_str()])?;
-    Ok(())
-}
-
-/// Marks the abandoned rows of a run for removal.
-pub(super) fn drop_staged(session: &PgSession, run: RunId) -> Result<(), StoreError> {
-    let sql = "UPDATE _generation SET state = 'old' WHERE run = $1 AND state = 'staging'";
-    session.execute(sql, &[&run.to_string()])?;
-    Ok(())
-}
-
-pub(super) fn drop_quarantined(session: &PgSession, task: &TaskName, keep: u32) -> Result<(), StoreError> {
-    session.execute(
-        "UPDATE _generation SET state = 'old' WHERE id IN (
-             SELECT id FROM _generation WHERE task = $1 AND state = 'quarantined' ORDER BY id DESC OFFSET $2)",
-        &[&task.as_str(), &i64::from(keep)],
-    )?;
-    Ok(())
 }

@@ -2,7 +2,7 @@
 //! a crash in the middle leaves the previous format.
 
 use super::session::get;
-use super::{PgSession, StoreError};
+use super::{PgSession, SqlSession, StoreError};
 use crate::model::StoreAddress;
 
 /// A migration that was released is never edited; a change is a new one at the end.

@@ -5,23 +5,24 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
+use super::generation::Generation;
 use super::names::{quoted, rows_table};
-use super::run_end::Generation;
-use super::session::{SqlParams, get};
+use super::session::{PgParams, get};
 use super::view::column_name;
-use super::{PgSession, Postgres, StoreError, decode, digest, generation, index, rows};
+use super::{PgSession, Postgres, SqlSession, StoreError, decode, digest, generation, index};
 use crate::model::{Row, TaskName};
 use crate::store::search::{
-    FullTextIndex, FullTextSearch, Hit, IndexProgress, MAX_RANKED, Query, SearchRequest, SearchResults, Term,
+    self, FullTextIndex, FullTextSearch, Hit, IndexProgress, MAX_RANKED, Query, SearchRequest, SearchResults, Term,
     collect_results,
 };
+use crate::store::sql::SqlRow;
 
 impl FullTextSearch for Postgres {
     fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError> {
         let session = &self.session;
         let tasks: Vec<&str> = wanted.tasks.iter().map(TaskName::as_str).collect();
         session.in_snapshot(|| {
-            let behind = index::tasks_behind(session)?.iter().map(|(_, rows)| rows).sum();
+            let behind = search::unindexed_tasks(session)?.iter().map(|(_, rows)| rows).sum();
             let asked = IndexQuery {
                 session,
                 words: match_text(&wanted.query),
@@ -35,11 +36,11 @@ impl FullTextSearch for Postgres {
     }
 
     fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError> {
-        self.index_step(task)
+        index::step(&self.session, task)
     }
 
     fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
-        index::tasks_behind(&self.session)
+        search::unindexed_tasks(&self.session)
     }
 }
 
@@ -96,7 +97,7 @@ impl FullTextIndex for IndexQuery<'_> {
                  WHERE words @@ $1::text::tsquery AND ($2::text[] IS NULL OR task = ANY($2)) LIMIT {MAX_RANKED}) AS w
              JOIN _entry e ON e.task = w.task AND e.digest = w.digest ORDER BY w.rank DESC, e.task, e.n LIMIT $3"
         );
-        let found = self.session.rows(&sql, &[&self.words, &self.tasks, &rows::to_i64(most)])?;
+        let found = self.session.rows(&sql, &[&self.words, &self.tasks, &i64::try_from(most).unwrap_or(i64::MAX)])?;
         let counted = found.first().map(|row| get(row, 5)).transpose()?;
         self.counted.set(decode::count(counted).unwrap_or(0));
         let entry = |row| {
@@ -168,7 +169,7 @@ fn read(
     session: &PgSession,
     generation: &Generation,
     which: &str,
-    values: SqlParams<'_>,
+    values: PgParams<'_>,
     found: &mut RowsByDigest,
 ) -> Result<(), StoreError> {
     let texts: Vec<usize> = (0..generation.columns.len()).filter(|&at| generation.columns[at].is_text()).collect();
@@ -176,12 +177,12 @@ fn read(
     let table = quoted(&rows_table(generation.table));
     let sql = format!("SELECT _page, _first_seen{names} FROM {table} WHERE _generation = $1 AND {which} ORDER BY _n");
     for row in session.rows(&sql, values)? {
-        let cells: Vec<Option<String>> =
-            (0..texts.len()).map(|index| get(&row, index + 2)).collect::<Result<_, _>>()?;
+        let row: &dyn SqlRow = &row;
+        let cells: Vec<Option<String>> = (0..texts.len()).map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
         let named = texts.iter().zip(&cells);
         let named = named.filter_map(|(&at, cell)| Some((generation.columns[at].stored.as_str(), cell.as_deref()?)));
         let digest = index::short_digest(digest::record_digest(named));
-        let read = (Row { cells, page: rows::page(&row, 0)? }, get(&row, 1)?);
+        let read = (Row { cells, page: row.get(0)? }, row.get(1)?);
         found.entry(digest).or_insert(read);
     }
     Ok(())

@@ -34,9 +34,9 @@ const SETTINGS: &str = "SET client_min_messages TO warning; SET lock_timeout TO 
 const READER_IDLE_TIMEOUT: TimeSpan = TimeSpan::seconds(60);
 
 /// Parameters of a statement.
-pub(super) type SqlParams<'a> = &'a [&'a (dyn ToSql + Sync)];
+pub(super) type PgParams<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-pub(super) struct PgSession {
+pub struct PgSession {
     at: PostgresAddress,
     reads_only: bool,
     connection: RefCell<Option<Arc<ServerConnection>>>,
@@ -68,11 +68,11 @@ impl PgSession {
         &self.at
     }
 
-    pub fn rows(&self, sql: &str, values: SqlParams<'_>) -> Result<Vec<Row>, StoreError> {
+    pub fn rows(&self, sql: &str, values: PgParams<'_>) -> Result<Vec<Row>, StoreError> {
         self.with_client(async |client| client.query(&self.prepared(client, sql).await?, values).await)
     }
 
-    pub fn row(&self, sql: &str, values: SqlParams<'_>) -> Result<Option<Row>, StoreError> {
+    pub fn row(&self, sql: &str, values: PgParams<'_>) -> Result<Option<Row>, StoreError> {
         self.with_client(async |client| client.query_opt(&self.prepared(client, sql).await?, values).await)
     }
 
@@ -80,7 +80,7 @@ impl PgSession {
     pub fn each(
         &self,
         sql: &str,
-        values: SqlParams<'_>,
+        values: PgParams<'_>,
         mut take: impl FnMut(&Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let line = self.connection()?;
@@ -95,12 +95,12 @@ impl PgSession {
     }
 
     /// A single number of an answer that always has one row.
-    pub fn number(&self, sql: &str, values: SqlParams<'_>) -> Result<i64, StoreError> {
+    pub fn number(&self, sql: &str, values: PgParams<'_>) -> Result<i64, StoreError> {
         self.with_client(async |client| client.query_one(&self.prepared(client, sql).await?, values).await?.try_get(0))
     }
 
     /// Returns the number of affected rows.
-    pub fn execute(&self, sql: &str, values: SqlParams<'_>) -> Result<u64, StoreError> {
+    pub fn execute(&self, sql: &str, values: PgParams<'_>) -> Result<u64, StoreError> {
         self.with_client(async |client| client.execute(&self.prepared(client, sql).await?, values).await)
     }
 
@@ -119,28 +119,13 @@ impl PgSession {
         })
     }
 
-    /// Executes `work` in one transaction. It may be executed more than once, so it must change nothing else. Inside
-    /// another transaction it is part of that.
-    pub fn in_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.retry_transaction("BEGIN", "COMMIT", work)
-    }
-
-    /// All queries of `work` read one snapshot.
-    pub fn in_snapshot<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.retry_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "COMMIT", work)
-    }
-
     /// As `in_snapshot`, without a retry: a connection that is lost meanwhile is an error.
     pub fn in_snapshot_once<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
         self.try_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "COMMIT", &work)
     }
 
-    /// Executes `work` and rolls it back.
-    pub fn in_rolled_back_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
-        self.retry_transaction("BEGIN", "ROLLBACK", work)
-    }
-
-    fn retry_transaction<T>(
+    /// Executes `work` in one transaction; inside another transaction it is part of that.
+    pub fn retry_transaction<T>(
         &self,
         begin: &str,
         end: &str,

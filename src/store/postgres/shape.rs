@@ -4,7 +4,7 @@
 use super::names::{ColumnName, quoted, rows_table};
 use super::session::get;
 use super::view::{PgType, column_name};
-use super::{PgSession, StoreError};
+use super::{PgSession, SqlSession, StoreError};
 use crate::model::TaskName;
 
 /// Finds the shape with these columns, or creates it.

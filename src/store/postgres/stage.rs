@@ -7,11 +7,11 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 
 use super::digest::KeyHash;
+use super::generation::{self, Generation};
 use super::names::{ColumnName, quoted, rows_table};
-use super::run_end::Generation;
 use super::session::get;
 use super::view::{PgType, column_name};
-use super::{Member, PgSession, Postgres, StoreError, generation, runs, shape, timestamp};
+use super::{Member, PgSession, Postgres, SqlSession, StoreError, runs, shape, timestamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::RowStaging;
 use crate::store::batch::Batch;
@@ -76,7 +76,7 @@ impl StagedRows {
             let known = first_seen(session, &self.batch, task, published)?;
             let text = self.copy_text(written, &known);
             session.copy_in(&copy_sql(written.table, &self.batch.columns), &text)?;
-            self.write_metadata(session, written.generation)?;
+            generation::write_metadata(session, written.generation, &self.batch)?;
             Ok(StagedTable { rows: self.batch.rows, ..written })
         })?;
         self.batch.clear_pending();
@@ -127,16 +127,6 @@ impl StagedRows {
             push_row(&mut text, (written.generation, n), record.key, seen, record.page, cells);
         }
         text.into()
-    }
-
-    /// Writes the entry of a generation.
-    fn write_metadata(&self, session: &PgSession, generation: i64) -> Result<(), StoreError> {
-        let digest = self.batch.digest.to_bytes();
-        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::invalid_value)?;
-        let sql = "UPDATE _generation SET columns = $2, rows = $3, digest = $4, key = $5 WHERE id = $1";
-        let columns = self.batch.columns_json()?;
-        session.execute(sql, &[&generation, &columns, &self.batch.rows, &digest.as_slice(), &key])?;
-        Ok(())
     }
 }
 

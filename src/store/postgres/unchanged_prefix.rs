@@ -7,7 +7,7 @@ use super::names::{quoted, rows_table};
 use super::session::get;
 use super::stage::{StagedRows, StagedTable};
 use super::view::{PgType, column_name, read_list};
-use super::{Member, PgSession, StoreError, generation, runs};
+use super::{Member, PgSession, SqlSession, StoreError, generation, runs};
 use crate::model::{RunId, TaskName};
 use crate::store::batch::BufferedRow;
 use crate::store::unchanged_prefix;

@@ -4,8 +4,8 @@
 use rusqlite::{Connection, Rows};
 
 use super::compare::{ComparisonBasis, Differences, RowFingerprint};
+use super::generation::Generation;
 use super::names::{quoted, rows_table};
-use super::run_end::Generation;
 use super::{StoreError, keys};
 
 /// Records of a table that are in memory at a time (16 MB); a larger table is compared in several passes, each over a

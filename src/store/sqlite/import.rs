@@ -10,9 +10,11 @@ use rusqlite::{Connection, OpenFlags, ToSql, params};
 
 use super::keys::{self, DigestedKeyEntry, KeyedRow};
 use super::open::{PAGE_BYTES, connect, exists, folder_of, io_error, with_suffix};
-use super::publish::{MAX_INLINE_ROWS, make_key_index, view_sql};
-use super::{Sqlite, StoreError, digest, generation, key_cache, schema, timestamp};
+use super::publish::{make_key_index, view_sql};
+use super::verify::{check, verify_published};
+use super::{StoreError, digest, generation, key_cache, schema, timestamp};
 use crate::model::StoreAddress;
+use crate::store::changes::MAX_INLINE_ROWS;
 use crate::store::copy::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, CopyTarget, Datum, FOLDER_TABLES};
 
 /// A lost copy is made again, so nothing waits for the disk before the end. Tasks and their rows refer to each other:
@@ -149,10 +151,9 @@ impl CopyTarget for Importer {
         if loose {
             return Err(StoreError::Damaged("it refers to a missing row".to_owned()));
         }
-        let store = Sqlite::with_connection(connection, None);
-        store.check("PRAGMA quick_check(1)")?;
-        store.verify_published()?;
-        store.connection.close().map_err(|(_, error)| error)?;
+        check(&connection, "PRAGMA quick_check(1)")?;
+        verify_published(&connection)?;
+        connection.close().map_err(|(_, error)| error)?;
         let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all()).map_err(|it| io_error(path, it));
         sync(&making.path)?;
         // Unlike a rename, a hard link never replaces an existing file.

@@ -8,10 +8,9 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::generation;
+use super::generation::{self, Generation};
 use super::names::{ColumnName, quoted, quoted_list, rows_table};
-use super::run_end::Generation;
-use super::{Sqlite, StoreError, digest, index_entry};
+use super::{Sqlite, StoreError, digest, index_entry, wal};
 use crate::model::TaskName;
 use crate::store::IndexProgress;
 use crate::store::search::{folded, slot};
@@ -50,48 +49,28 @@ struct IndexEntry {
     is_published: bool,
 }
 
-impl Sqlite {
-    pub(super) fn index_step(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError> {
-        self.ensure_file_in_place()?;
-        let done = IndexProgress { is_done: true, ..IndexProgress::default() };
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let Some(generation) = generation::find(&transaction, "task = ?1 AND state = 'published'", task.as_str())?
-        else {
-            return Ok(done);
-        };
-        if is_indexed(&transaction, task, &generation)? {
-            return Ok(done);
-        }
-        // Stored again only once the step is committed: memory must not be ahead of the database.
-        let begun = self.indexing.take().filter(|it| it.is_of(task, &generation));
-        let mut indexing = match begun {
-            Some(indexing) => indexing,
-            None => IndexJob::begin(&transaction, task, &generation)?,
-        };
-        let step = indexing.step(&transaction, &generation)?;
-        transaction.commit()?;
-        if !step.is_done {
-            self.indexing = Some(indexing);
-        }
-        // The step is committed; the log can be shortened later, too.
-        let _ = self.truncate_wal();
-        Ok(step)
+pub(super) fn step(store: &mut Sqlite, task: &TaskName) -> Result<IndexProgress, StoreError> {
+    store.ensure_file_in_place()?;
+    let done = IndexProgress { is_done: true, ..IndexProgress::default() };
+    let transaction = store.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let Some(generation) = generation::published(&*transaction, task)? else { return Ok(done) };
+    if is_indexed(&transaction, task, &generation)? {
+        return Ok(done);
     }
-}
-
-/// Tasks whose published rows are not completely indexed, with their row counts.
-pub(super) fn tasks_behind(connection: &Connection) -> Result<Vec<(TaskName, u64)>, StoreError> {
-    let sql = "SELECT t.name, g.rows FROM _task t JOIN _generation g ON g.id = t.published
-               LEFT JOIN _indexed i ON i.task = t.name WHERE i.digest IS NOT g.digest ORDER BY t.name";
-    let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
-    let mut behind = Vec::new();
-    while let Some(row) = rows.next()? {
-        let name =
-            TaskName::new(&row.get::<_, String>(0)?).map_err(|error| StoreError::InvalidValue(error.to_string()))?;
-        behind.push((name, u64::try_from(row.get::<_, i64>(1)?).unwrap_or(0)));
+    // Stored again only once the step is committed: memory must not be ahead of the database.
+    let begun = store.indexing.take().filter(|it| it.is_of(task, &generation));
+    let mut indexing = match begun {
+        Some(indexing) => indexing,
+        None => IndexJob::begin(&transaction, task, &generation)?,
+    };
+    let step = indexing.step(&transaction, &generation)?;
+    transaction.commit()?;
+    if !step.is_done {
+        store.indexing = Some(indexing);
     }
-    Ok(behind)
+    // The step is committed; the log can be shortened later, too.
+    let _ = wal::truncate(&store.connection, store.file.as_ref());
+    Ok(step)
 }
 
 fn is_indexed(connection: &Connection, task: &TaskName, generation: &Generation) -> Result<bool, StoreError> {

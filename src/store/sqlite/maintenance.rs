@@ -5,8 +5,9 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 
 use super::open::with_suffix;
-use super::{Sqlite, StoreError, timestamp};
-use crate::store::{FleetMembership, Maintenance, RetentionLimits, SharedFolders};
+use super::verify::check;
+use super::{Sqlite, StoreError};
+use crate::store::{FleetMembership, Maintenance, RetentionLimits, SharedFolders, maintenance};
 
 /// A file has one writer and no fleet.
 impl FleetMembership for Sqlite {}
@@ -28,14 +29,11 @@ impl Maintenance for Sqlite {
 
     fn record_alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
         self.ensure_file_in_place()?;
-        let upsert = "INSERT INTO _daemon (name, value) VALUES ('alive', ?1) \
-                      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-        self.connection.execute(upsert, [timestamp::text(now)])?;
-        Ok(())
+        maintenance::record_alive(&self.connection, now)
     }
 
     fn quick_check(&self) -> Result<(), StoreError> {
-        self.check("PRAGMA quick_check(1)")
+        check(&self.connection, "PRAGMA quick_check(1)")
     }
 
     fn file_bytes(&self) -> Option<(u64, u64)> {

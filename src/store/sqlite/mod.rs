@@ -2,7 +2,6 @@
 //!
 //! A generation is a table `_rows_N`; while it is staged no view leads to it.
 
-mod artifacts;
 mod browse;
 mod changes;
 mod export;
@@ -17,7 +16,6 @@ mod key_cache;
 mod keys;
 mod maintenance;
 mod open;
-mod outbox;
 mod publish;
 mod reader;
 mod refill;
@@ -27,9 +25,9 @@ mod rows;
 mod runs;
 mod schema;
 mod search;
+mod sql;
 mod stage;
 mod table_file;
-mod tasks;
 mod unchanged_prefix;
 mod verify;
 mod wal;

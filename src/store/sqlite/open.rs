@@ -12,7 +12,10 @@ use nix::unistd::{AccessFlags, access};
 use rusqlite::{Connection, OpenFlags};
 use url::Url;
 
-use super::{PendingEnds, RetentionLimits, Sqlite, StoreError, decode, index_entry, schema};
+use super::verify::{check, verify_published};
+use super::{PendingEnds, RetentionLimits, Sqlite, StoreError, decode, index_entry, runs, schema};
+use crate::model::{RunId, TaskName};
+use crate::store::sql::SqlStore;
 
 /// A checkpoint or a publication takes far less; after this time another process is holding the database.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -103,21 +106,42 @@ impl Sqlite {
     }
 
     fn check_integrity(&self, path: &Path) -> Result<(), StoreError> {
+        let connection = &self.connection;
         let size = fs::metadata(path).map_err(|source| io_error(path, source))?.len();
         if size <= FULL_CHECK_BYTES {
-            if let Err(damage) = self.check("PRAGMA quick_check(1)") {
+            if let Err(damage) = check(connection, "PRAGMA quick_check(1)") {
                 // The index can be created again; the second check finds any other damage.
-                index_entry::rebuild_if_damaged(&self.connection, damage)?;
-                self.check("PRAGMA quick_check(1)")?;
+                index_entry::rebuild_if_damaged(connection, damage)?;
+                check(connection, "PRAGMA quick_check(1)")?;
             }
-            return self.verify_published();
+            return verify_published(connection);
         }
-        BOOKKEEPING_TABLES.iter().try_for_each(|table| self.check(&format!("PRAGMA quick_check({table})")))
+        BOOKKEEPING_TABLES.iter().try_for_each(|table| check(connection, &format!("PRAGMA quick_check({table})")))
+    }
+}
+
+impl SqlStore for Sqlite {
+    type Session = Connection;
+
+    fn session(&self) -> &Connection {
+        &self.connection
     }
 
-    pub(super) fn check(&self, pragma: &str) -> Result<(), StoreError> {
-        let answer: String = self.connection.query_row(pragma, [], |row| row.get(0))?;
-        if answer == "ok" { Ok(()) } else { Err(StoreError::Damaged(answer)) }
+    fn retention(&self) -> RetentionLimits {
+        self.retention
+    }
+
+    fn ensure_writable(&self) -> Result<(), StoreError> {
+        self.ensure_file_in_place()
+    }
+
+    fn require_open(&self, run: RunId) -> Result<TaskName, StoreError> {
+        runs::require_open(&self.connection, run)
+    }
+
+    /// A file has one writer, which owns every task.
+    fn owned_condition(&self, _: &str) -> String {
+        "TRUE".to_owned()
     }
 }
 

@@ -1,18 +1,18 @@
 //! Ends a run. Only a published verdict changes what readers see, and it does so in one short transaction.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::generation;
+use super::generation::{self, Generation};
 use super::names::{ColumnName, key_index, quoted, rows_table, view_columns};
-use super::run_end::{Disposition, Generation, disposition, reconcile_row_count};
+use super::run_end::{Disposition, disposition, reconcile_row_count};
 use super::stage::StagedRows;
-use super::{PendingEnds, Sqlite, StoreError, changes, gc, keys, refill, runs, timestamp};
+use super::unchanged_prefix::copy_rows_referenced_by_running_runs;
+use super::{PendingEnds, Sqlite, StoreError, keys, refill, runs, wal};
 use crate::model::{RunId, TaskName, Verdict};
-use crate::store::RunEnding;
-
-/// The keys of larger tables are written before the publishing transaction, which stays short.
-pub(super) const MAX_INLINE_ROWS: i64 = 5_000;
+use crate::store::changes::{self, MAX_INLINE_ROWS};
+use crate::store::sql::SqlSession;
+use crate::store::{RunEnding, artifacts};
 
 /// In kB, negative as SQLite requires: more than the 16 MB in which 500,000 keys did not sort without temporary files.
 const SORTING_CACHE: i64 = -64_000;
@@ -26,10 +26,9 @@ impl RunEnding for Sqlite {
         match ended {
             // The run has ended either way; what is not cleaned up now is at the next end.
             Ok(_) => {
-                _ = self
-                    .finish_open_changes(Some(&task))
+                _ = changes::finish_open_changes(self, Some(&task))
                     .and_then(|()| self.remove_superseded(&task))
-                    .and_then(|()| self.truncate_wal())
+                    .and_then(|()| wal::truncate(&self.connection, self.file.as_ref()))
             }
             Err(_) => _ = self.staged.insert(run, staged),
         }
@@ -42,8 +41,8 @@ impl RunEnding for Sqlite {
         for (run, _) in &open {
             self.end_run(*run, &verdict, now)?;
         }
-        self.finish_open_changes(None)?;
-        self.drop_old_generations()?;
+        changes::finish_open_changes(self, None)?;
+        drop_old_generations(&self.connection)?;
         Ok(open)
     }
 
@@ -66,12 +65,12 @@ impl Sqlite {
         now: DateTime<Utc>,
     ) -> Result<Verdict, StoreError> {
         let mut verdict = reconcile_row_count(verdict, staged.batch.rows);
-        let published = generation::find(&self.connection, "task = ?1 AND state = 'published'", task.as_str())?;
+        let published = generation::published(&self.connection, task)?;
         let fate = disposition(&mut verdict, &staged.batch, published.as_ref());
         if let (Disposition::Publish, Some(published)) = (fate, &published) {
             // The previous rows are about to be removed.
-            self.finish_open_changes(Some(task))?;
-            self.copy_rows_referenced_by_running_runs(published.id, task)?;
+            changes::finish_open_changes(self, Some(task))?;
+            copy_rows_referenced_by_running_runs(self, published.id, task)?;
         }
         if matches!(fate, Disposition::Publish | Disposition::Quarantine) {
             staged.copy_unchanged_prefix(&mut self.connection, self.file.as_ref(), run, task)?;
@@ -79,71 +78,68 @@ impl Sqlite {
         if matches!(fate, Disposition::Publish) && staged.batch.rows > MAX_INLINE_ROWS {
             let generation = staged.spill(&mut self.connection, run, task)?;
             if !staged.write_keys(&mut self.connection, generation)? {
-                self.index_keys(generation)?;
+                index_keys(&self.connection, generation)?;
             }
-            self.truncate_wal()?;
+            wal::truncate(&self.connection, self.file.as_ref())?;
         }
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let connection = &self.connection;
+        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         match fate {
             Disposition::Publish => {
-                match refill::reusable_tables(&transaction, task, staged, published.as_ref())? {
-                    Some(tables) => refill::publish(&transaction, tables, staged)?,
+                match refill::reusable_tables(connection, task, staged, published.as_ref())? {
+                    Some(tables) => refill::publish(connection, tables, staged)?,
                     None => {
-                        let generation = staged.write(&transaction, run, task)?;
-                        move_view(&transaction, task, generation, staged, published.as_ref())?;
+                        let generation = staged.write(connection, run, task)?;
+                        move_view(connection, task, generation, staged, published.as_ref())?;
                     }
                 }
-                record_publication(&transaction, task, run, staged, now)?;
+                record_publication(connection, task, run, staged, now)?;
                 if let Some(before) = &published {
-                    changes::record_change(&transaction, task, run, before, staged.batch.rows, now)?;
+                    changes::record_change(connection, task, run, before, staged.batch.rows, now)?;
                 }
-                drop_quarantined(&transaction, task, 0)?;
+                generation::drop_quarantined(connection, task, 0)?;
             }
             Disposition::Confirm => {
-                confirm(&transaction, task, run, published.as_ref(), now)?;
-                drop_quarantined(&transaction, task, 0)?;
+                generation::confirm(connection, task, run, published.as_ref(), now)?;
+                generation::drop_quarantined(connection, task, 0)?;
             }
             Disposition::Quarantine => {
-                let generation = staged.write(&transaction, run, task)?;
-                set_state(&transaction, generation, "quarantined")?;
-                drop_quarantined(&transaction, task, self.retention.quarantined)?;
+                let generation = staged.write(connection, run, task)?;
+                generation::set_state(connection, generation, "quarantined")?;
+                generation::drop_quarantined(connection, task, self.retention.quarantined)?;
             }
             Disposition::Drop => {}
         }
-        drop_staged(&transaction, run)?;
-        runs::record_end(&transaction, run, task, &verdict, now)?;
+        generation::drop_staged(connection, run)?;
+        runs::record_end(connection, run, task, &verdict, now)?;
         transaction.commit()?;
         Ok(verdict)
     }
 
-    fn index_keys(&self, generation: i64) -> Result<(), StoreError> {
-        self.connection.pragma_update(None, "cache_size", SORTING_CACHE)?;
-        let indexed = make_key_index(&self.connection, generation);
-        self.connection.pragma_update(None, "cache_size", super::open::CACHE)?;
-        indexed
-    }
-
     /// Drops what a publication has superseded. Readers see none of it, so it has transactions of its own; an
     /// interrupted removal continues the next time.
-    fn remove_superseded(&mut self, task: &TaskName) -> Result<(), StoreError> {
-        self.drop_old_generations()?;
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        super::artifacts::prune_pages(&transaction, task, self.retention)?;
-        runs::prune(&transaction, task, self.retention)?;
-        Ok(transaction.commit()?)
+    fn remove_superseded(&self, task: &TaskName) -> Result<(), StoreError> {
+        let connection = &self.connection;
+        drop_old_generations(connection)?;
+        connection.in_transaction(|| {
+            artifacts::prune_pages(connection, task, self.retention)?;
+            runs::prune(connection, task, self.retention)
+        })
     }
+}
 
-    fn drop_old_generations(&mut self) -> Result<(), StoreError> {
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let old: Vec<i64> = transaction
-            .prepare_cached("SELECT id FROM _generation WHERE state = 'old'")?
-            .query_map([], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        for id in old {
-            gc::drop_generation(&transaction, id)?;
-        }
-        Ok(transaction.commit()?)
-    }
+fn drop_old_generations(connection: &Connection) -> Result<(), StoreError> {
+    connection.in_transaction(|| {
+        let old = connection.query("SELECT id FROM _generation WHERE state = 'old'", &[], |row| row.get(0))?;
+        old.into_iter().try_for_each(|id| generation::remove(connection, id))
+    })
+}
+
+fn index_keys(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+    connection.pragma_update(None, "cache_size", SORTING_CACHE)?;
+    let indexed = make_key_index(connection, generation);
+    connection.pragma_update(None, "cache_size", super::open::CACHE)?;
+    indexed
 }
 
 /// Moves the view to the new table, keeps the old table for a rollback, and marks the one before it for removal.
@@ -157,19 +153,15 @@ fn move_view(
     if !keys::has_blocks(transaction, generation)? {
         make_key_index(transaction, generation)?;
     }
-    transaction
-        .prepare_cached("UPDATE _generation SET state = 'old' WHERE task = ?1 AND state = 'previous'")?
-        .execute([task.as_str()])?;
+    generation::drop_previous(transaction, task)?;
     if let Some(old) = published {
-        set_state(transaction, old.id, "previous")?;
+        generation::set_state(transaction, old.id, "previous")?;
         // Only a published generation is searched by key; a schema of ten thousand tasks is large enough without the
         // index.
         transaction.execute_batch(&format!("DROP INDEX IF EXISTS {}", quoted(&key_index(old.id))))?;
     }
-    set_state(transaction, generation, "published")?;
-    transaction
-        .prepare_cached("UPDATE _task SET published = ?2 WHERE name = ?1")?
-        .execute(params![task.as_str(), generation])?;
+    generation::set_state(transaction, generation, "published")?;
+    transaction.modify("UPDATE _task SET published = $2 WHERE name = $1", &[task, &generation])?;
     Ok(transaction.execute_batch(&view_sql(task, generation, &staged.batch.columns))?)
 }
 
@@ -181,31 +173,10 @@ fn record_publication(
     staged: &StagedRows,
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    transaction
-        .prepare_cached("UPDATE _generation SET run = ?2, last_seen = ?3 WHERE task = ?1 AND state = 'published'")?
-        .execute(params![task.as_str(), run.to_string(), timestamp::text(now)])?;
-    transaction
-        .prepare_cached("UPDATE _task SET previous_rows = published_rows, published_rows = ?2 WHERE name = ?1")?
-        .execute(params![task.as_str(), staged.batch.rows])?;
-    Ok(())
-}
-
-/// The published rows were seen again: only `_run` and `_last_seen` change.
-fn confirm(
-    transaction: &Connection,
-    task: &TaskName,
-    run: RunId,
-    published: Option<&Generation>,
-    now: DateTime<Utc>,
-) -> Result<(), StoreError> {
-    transaction.prepare_cached("UPDATE _generation SET run = ?2, last_seen = ?3 WHERE id = ?1")?.execute(params![
-        published.map(|old| old.id),
-        run.to_string(),
-        timestamp::text(now)
-    ])?;
-    transaction
-        .prepare_cached("UPDATE _task SET previous_rows = published_rows WHERE name = ?1")?
-        .execute([task.as_str()])?;
+    let sql = "UPDATE _generation SET run = $2, last_seen = $3 WHERE task = $1 AND state = 'published'";
+    transaction.modify(sql, &[task, &run, &now])?;
+    let sql = "UPDATE _task SET previous_rows = published_rows, published_rows = $2 WHERE name = $1";
+    transaction.modify(sql, &[task, &staged.batch.rows])?;
     Ok(())
 }
 
@@ -228,30 +199,4 @@ pub(super) fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> Stri
 pub(super) fn make_key_index(connection: &Connection, generation: i64) -> Result<(), StoreError> {
     let (index, table) = (quoted(&key_index(generation)), quoted(&rows_table(generation)));
     Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key, _first_seen)"))?)
-}
-
-fn set_state(connection: &Connection, generation: i64, state: &str) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("UPDATE _generation SET state = ?2 WHERE id = ?1")?
-        .execute(params![generation, state])?;
-    Ok(())
-}
-
-/// Marks the abandoned rows of a run for removal.
-fn drop_staged(connection: &Connection, run: RunId) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("UPDATE _generation SET state = 'old' WHERE run = ?1 AND state = 'staging'")?
-        .execute([run.to_string()])?;
-    Ok(())
-}
-
-pub(super) fn drop_quarantined(connection: &Connection, task: &TaskName, keep: u32) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "UPDATE _generation SET state = 'old' WHERE id IN (
-                 SELECT id FROM _generation WHERE task = ?1 AND state = 'quarantined'
-                 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
-        )?
-        .execute(params![task.as_str(), keep])?;
-    Ok(())
 }

@@ -3,10 +3,11 @@
 use rusqlite::{Connection, Statement};
 use serde_json::Value as Json;
 
+use super::StoreError;
+use super::generation::Generation;
 use super::names::{quoted, quoted_list, rows_table};
 use super::record_diff::{self, NamedCells};
-use super::run_end::Generation;
-use super::{StoreError, rows};
+use crate::store::sql::SqlRow;
 
 #[derive(Default)]
 pub(super) struct StoredRecord {
@@ -31,10 +32,10 @@ impl<'c> RecordReader<'c> {
 
     pub fn read(&mut self, row: i64) -> Result<StoredRecord, StoreError> {
         let columns = &self.generation.columns;
-        let (first_seen, all) = self.select.query_row([row], |found| {
-            let all = (0..columns.len()).map(|at| Ok(rows::json(found.get_ref(at + 1)?)));
-            Ok((found.get(0)?, all.collect::<Result<Vec<Json>, rusqlite::Error>>()?))
-        })?;
+        let mut rows = self.select.query([row])?;
+        let found: &dyn SqlRow = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        let all: Vec<Json> = (0..columns.len()).map(|at| found.get(at + 1)).collect::<Result<_, _>>()?;
+        let first_seen = found.get(0)?;
         let (name, cells) = record_diff::name_and_cells(self.generation, &all);
         Ok(StoredRecord { name, first_seen, cells })
     }

@@ -4,13 +4,12 @@
 
 use rusqlite::Connection;
 
-use super::generation;
+use super::generation::{self, Generation};
 use super::names::{quoted, quoted_list, rows_table};
-use super::publish::MAX_INLINE_ROWS;
-use super::run_end::Generation;
 use super::stage::StagedRows;
 use super::{StoreError, keys};
 use crate::model::TaskName;
+use crate::store::changes::MAX_INLINE_ROWS;
 
 /// The two tables of a task, if they have the columns of the new rows.
 pub(super) struct ReusableTables {
@@ -31,7 +30,7 @@ pub(super) fn reusable_tables(
     if !staged.is_all_in_memory() || !is_small(staged.batch.rows) {
         return Ok(None);
     }
-    let previous = generation::find(connection, "task = ?1 AND state = 'previous'", task.as_str())?;
+    let previous = generation::find(connection, "task = $1 AND state = 'previous'", task)?;
     Ok(previous.filter(fits).map(|previous| ReusableTables { published: published.id, previous: previous.id }))
 }
 
@@ -54,5 +53,5 @@ pub(super) fn publish(transaction: &Connection, tables: ReusableTables, staged: 
     let first_seen = staged.first_seen(transaction, Some(published))?;
     transaction.execute(&format!("DELETE FROM {shown}"), [])?;
     staged.insert_pending(transaction, published, &first_seen)?;
-    staged.write_metadata(transaction, published)
+    generation::write_metadata(transaction, published, &staged.batch)
 }

@@ -2,17 +2,16 @@
 
 use std::ops::ControlFlow;
 
-use chrono::{DateTime, Utc};
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OptionalExtension, params};
-use serde_json::Value as Json;
+use rusqlite::Connection;
 
-use super::generation;
+use super::generation::{self, Generation};
 use super::names::{ColumnName, quoted, quoted_list, rows_table};
-use super::run_end::Generation;
-use super::{Sqlite, StoreError, browse, decode, digest, keys, timestamp};
-use crate::model::{Row, RunId, Table, TaskName, ValueColumn};
-use crate::store::{BrowseQuery, PublishedRows, RecordKey, Rows};
+use super::{Sqlite, StoreError, browse, digest, keys};
+use crate::model::{Row, RunId, TaskName};
+use crate::store::rows::{BrowseQuery, PublishedRows, RowLayout, Rows, without_rows};
+use crate::store::sql::{SqlParam, SqlSession};
+
+const PUBLISHED: &str = "task = $1 AND state = 'published'";
 
 /// Limits of one part, where all rows are read; whichever comes first.
 const PART_ROWS: usize = 2_000;
@@ -20,15 +19,11 @@ const PART_BYTES: usize = 1 << 20;
 
 impl PublishedRows for Sqlite {
     fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
-        self.rows(
-            "task = ?1 AND state = 'published'",
-            task.as_str(),
-            &BrowseQuery { limit, offset, ..BrowseQuery::default() },
-        )
+        self.browse(task, &BrowseQuery { limit, offset, ..BrowseQuery::default() })
     }
 
     fn browse(&self, task: &TaskName, browse: &BrowseQuery) -> Result<Option<Rows>, StoreError> {
-        self.rows("task = ?1 AND state = 'published'", task.as_str(), browse)
+        read(&self.connection, PUBLISHED, task, browse)
     }
 
     fn each_published(
@@ -37,10 +32,8 @@ impl PublishedRows for Sqlite {
         take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
     ) -> Result<bool, StoreError> {
         let moment = self.connection.unchecked_transaction()?;
-        let Some(generation) = generation::find(&moment, "task = ?1 AND state = 'published'", task.as_str())? else {
-            return Ok(false);
-        };
-        let mut part = without_rows(&moment, &generation)?;
+        let Some(generation) = generation::published(&*moment, task)? else { return Ok(false) };
+        let mut part = without_rows(&*moment, &generation)?;
         if take(&part).is_continue() {
             each_part(&moment, &generation, &mut part, take)?;
         }
@@ -49,13 +42,12 @@ impl PublishedRows for Sqlite {
 
     fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError> {
         let browse = BrowseQuery { limit, offset, ..BrowseQuery::default() };
-        self.rows("run = ?1 AND state = 'quarantined'", &run.to_string(), &browse)
+        read(&self.connection, "run = $1 AND state = 'quarantined'", &run, &browse)
     }
 
     fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> Result<Vec<Option<Row>>, StoreError> {
         let moment = self.connection.unchecked_transaction()?;
-        let found = generation::find(&moment, "task = ?1 AND state = 'published'", task.as_str())?;
-        let Some(generation) = found else { return Ok(vec![None; keys.len()]) };
+        let Some(generation) = generation::published(&*moment, task)? else { return Ok(vec![None; keys.len()]) };
         let blocks = keys::has_blocks(&moment, generation.id)?;
         let record = |key: &Vec<(&str, &str)>| {
             let key = digest::record_digest(key.iter().copied()).to_be_bytes();
@@ -67,33 +59,27 @@ impl PublishedRows for Sqlite {
     }
 }
 
-impl Sqlite {
-    pub(super) fn rows(&self, condition: &str, text: &str, browse: &BrowseQuery) -> Result<Option<Rows>, StoreError> {
-        // One snapshot: a publication in between must not drop the table.
-        let moment = self.connection.unchecked_transaction()?;
-        let Some(generation) = generation::find(&moment, condition, text)? else { return Ok(None) };
-        let mut rows = without_rows(&moment, &generation)?;
-        rows.total = browse::count(&moment, &generation, browse)?;
-        let (columns, number) = (&generation.columns, |count: u64| i64::try_from(count).unwrap_or(i64::MAX));
+/// Some rows of the newest generation that meets a condition on one value.
+pub(super) fn read(
+    connection: &Connection,
+    condition: &str,
+    value: &dyn SqlParam,
+    browse: &BrowseQuery,
+) -> Result<Option<Rows>, StoreError> {
+    // One snapshot: a publication in between must not drop the table.
+    connection.in_snapshot(|| {
+        let Some(generation) = generation::find(connection, condition, value)? else { return Ok(None) };
+        let mut rows = without_rows(connection, &generation)?;
+        rows.total = browse::count(connection, &generation, browse)?;
+        let columns = &generation.columns;
         let wanted = select(&generation, &browse::condition(columns), &browse::order(columns, browse));
-        let mut statement = moment.prepare(&format!("{wanted} LIMIT ?2 OFFSET ?3"))?;
-        let pattern = browse::pattern(browse);
-        let mut found = statement.query(params![pattern, number(browse.limit), number(browse.offset)])?;
-        let layout = Layout::of(&generation);
-        while let Some(row) = found.next()? {
-            layout.append_row(row, &mut rows)?;
-        }
+        let sql = format!("{wanted} LIMIT $2 OFFSET $3");
+        let layout = RowLayout::of(&generation);
+        connection.query_each(&sql, &[&browse::pattern(browse), &browse.limit, &browse.offset], |row| {
+            layout.append_row(row, &mut rows).map(|_| ())
+        })?;
         Ok(Some(rows))
-    }
-}
-
-fn last_seen(connection: &Connection, generation: i64) -> Result<(RunId, DateTime<Utc>), StoreError> {
-    let found: Option<(String, String)> = connection
-        .prepare_cached("SELECT run, last_seen FROM _generation WHERE id = ?1")?
-        .query_row([generation], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let (run, last_seen) = found.ok_or_else(|| StoreError::InvalidValue(format!("generation {generation} is gone")))?;
-    Ok((decode::run_id(&run)?, timestamp::parse(&last_seen)?))
+    })
 }
 
 fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Result<Row, StoreError> {
@@ -108,27 +94,6 @@ fn read_row(connection: &Connection, generation: &Generation, row: i64) -> Resul
     Ok(row)
 }
 
-/// What is known of a generation before any row is read.
-fn without_rows(connection: &Connection, generation: &Generation) -> Result<Rows, StoreError> {
-    let (run, last_seen) = last_seen(connection, generation.id)?;
-    let columns = &generation.columns;
-    let layout = Layout::of(generation);
-    let names = layout.texts.iter().map(|&at| columns[at].stored.clone()).collect();
-    // Index among the text columns, as the table has them.
-    let among =
-        |value: ValueColumn| ValueColumn { of: layout.texts.iter().filter(|&&at| at < value.of).count(), ..value };
-    Ok(Rows {
-        run,
-        last_seen,
-        total: u64::try_from(generation.rows).unwrap_or(0),
-        table: Table { columns: names, rows: Vec::new() },
-        values: layout.values.iter().filter_map(|&at| columns[at].value).map(among).collect(),
-        cells: Vec::new(),
-        first_seen: Vec::new(),
-        keys: Vec::new(),
-    })
-}
-
 fn each_part(
     connection: &Connection,
     generation: &Generation,
@@ -137,7 +102,7 @@ fn each_part(
 ) -> Result<(), StoreError> {
     let mut statement = connection.prepare(&select(generation, "", ""))?;
     let mut found = statement.query([])?;
-    let layout = Layout::of(generation);
+    let layout = RowLayout::of(generation);
     let mut bytes = 0;
     while let Some(row) = found.next()? {
         bytes += layout.append_row(row, part)?;
@@ -160,7 +125,7 @@ fn each_part(
     Ok(())
 }
 
-/// Selects the rows that meet a condition, in an order and then in that of their pages, as [`Layout`] reads them.
+/// Selects the rows that meet a condition, in an order and then in that of their pages, as [`RowLayout`] reads them.
 fn select(generation: &Generation, condition: &str, order: &str) -> String {
     let separator = if generation.columns.is_empty() { "" } else { ", " };
     // `_rowid_`: a page may well name a column `rowid`, but none starts with `_`.
@@ -169,41 +134,4 @@ fn select(generation: &Generation, condition: &str, order: &str) -> String {
         quoted_list(&generation.columns),
         quoted(&rows_table(generation.id))
     )
-}
-
-/// Which columns of a table hold texts, and which values.
-struct Layout {
-    texts: Vec<usize>,
-    values: Vec<usize>,
-}
-
-impl Layout {
-    fn of(generation: &Generation) -> Layout {
-        let columns = &generation.columns;
-        let (texts, values) = (0..columns.len()).partition(|&at| columns[at].is_text());
-        Layout { texts, values }
-    }
-
-    /// Appends a row, and returns the number of bytes of its texts.
-    fn append_row(&self, row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<usize, StoreError> {
-        let cells: Vec<Option<String>> = self.texts.iter().map(|index| row.get(index + 3)).collect::<Result<_, _>>()?;
-        let bytes = cells.iter().flatten().map(String::len).sum();
-        rows.table.rows.push(Row { cells, page: row.get(0)? });
-        rows.first_seen.push(timestamp::parse(&row.get::<_, String>(1)?)?);
-        rows.keys.push(RecordKey(u128::from_be_bytes(row.get(2)?)));
-        if !self.values.is_empty() {
-            let value = |index: &usize| Ok(json(row.get_ref(index + 3)?));
-            rows.cells.push(self.values.iter().map(value).collect::<Result<_, StoreError>>()?);
-        }
-        Ok(bytes)
-    }
-}
-
-pub(super) fn json(cell: ValueRef<'_>) -> Json {
-    match cell {
-        ValueRef::Integer(number) => number.into(),
-        ValueRef::Real(number) => number.into(),
-        ValueRef::Text(text) => String::from_utf8_lossy(text).into(),
-        ValueRef::Null | ValueRef::Blob(_) => Json::Null,
-    }
 }

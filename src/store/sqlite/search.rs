@@ -6,21 +6,20 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::generation;
+use super::generation::{self, Generation};
 use super::names::{ColumnName, quoted, quoted_list, rows_table};
-use super::run_end::Generation;
-use super::{Sqlite, StoreError, digest, index, index_entry, keys, timestamp};
+use super::{Sqlite, StoreError, decode, digest, index, index_entry, keys, timestamp};
 use crate::model::{Row, TaskName};
 use crate::store::search::{
-    FullTextIndex, FullTextSearch, Hit, IndexProgress, MAX_COUNTED, MAX_RANKED, Query, SearchRequest, SearchResults,
-    collect_results, slot,
+    self, FullTextIndex, FullTextSearch, Hit, IndexProgress, MAX_COUNTED, MAX_RANKED, Query, SearchRequest,
+    SearchResults, collect_results, slot,
 };
 
 impl FullTextSearch for Sqlite {
     fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError> {
         // One snapshot: a publication in between must not drop a table.
         let moment = self.connection.unchecked_transaction()?;
-        let behind = index::tasks_behind(&moment)?.iter().map(|(_, rows)| rows).sum();
+        let behind = search::unindexed_tasks(&*moment)?.iter().map(|(_, rows)| rows).sum();
         let Some(places) = task_condition(&moment, &wanted.tasks)? else {
             return Ok(SearchResults { unindexed_rows: behind, ..SearchResults::default() });
         };
@@ -35,14 +34,14 @@ impl FullTextSearch for Sqlite {
     }
 
     fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError> {
-        self.index_step(task).or_else(|error| {
+        index::step(self, task).or_else(|error| {
             index_entry::rebuild_if_damaged(&self.connection, error)?;
             Ok(IndexProgress::default())
         })
     }
 
     fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
-        index::tasks_behind(&self.connection)
+        search::unindexed_tasks(&self.connection)
     }
 }
 
@@ -172,10 +171,8 @@ fn published(connection: &Connection, number: i64) -> Result<Option<PublishedTab
         .query_row([number], |row| row.get(0))
         .optional()?;
     let Some(task) = task else { return Ok(None) };
-    let Some(generation) = generation::find(connection, "task = ?1 AND state = 'published'", &task)? else {
-        return Ok(None);
-    };
-    let task = TaskName::new(&task).map_err(|error| StoreError::InvalidValue(error.to_string()))?;
+    let task = decode::task_name(&task)?;
+    let Some(generation) = generation::published(connection, &task)? else { return Ok(None) };
     let columns: Vec<ColumnName> = generation.columns.iter().filter(|column| column.is_text()).cloned().collect();
     let separator = if columns.is_empty() { "" } else { ", " };
     let table = quoted(&rows_table(generation.id));

@@ -4,7 +4,7 @@
 //! for 500,000 rows) and other tasks do not wait.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::key_cache;
 use super::key_cache::KeyCache;
@@ -71,7 +71,7 @@ impl StagedRows {
             self.key_cache = KeyCache::load(connection, task)?;
         }
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let first_seen = self.first_seen(&transaction, generation::published(&transaction, task)?)?;
+        let first_seen = self.first_seen(&transaction, generation::published_id(&*transaction, task)?)?;
         let generation = self.write_with(&transaction, run, task, &first_seen)?;
         let mut keys = self.entries(&first_seen)?;
         transaction.commit()?;
@@ -90,7 +90,7 @@ impl StagedRows {
 
     /// Writes the buffered rows inside the caller's transaction.
     pub fn write(&self, connection: &Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
-        let first_seen = self.first_seen(connection, generation::published(connection, task)?)?;
+        let first_seen = self.first_seen(connection, generation::published_id(connection, task)?)?;
         self.write_with(connection, run, task, &first_seen)
     }
 
@@ -109,7 +109,7 @@ impl StagedRows {
             None => generation::create(connection, run, task, &self.batch.columns)?,
         };
         self.insert_pending(connection, generation, first_seen)?;
-        self.write_metadata(connection, generation)?;
+        generation::write_metadata(connection, generation, &self.batch)?;
         Ok(generation)
     }
 
@@ -187,15 +187,5 @@ impl StagedRows {
         keys::write(&transaction, generation, &mut self.keys)?;
         transaction.commit()?;
         Ok(true)
-    }
-
-    /// Writes the entry of a generation.
-    pub fn write_metadata(&self, connection: &Connection, generation: i64) -> Result<(), StoreError> {
-        let columns = self.batch.columns_json()?;
-        let key = serde_json::to_string(&self.batch.key).map_err(StoreError::invalid_value)?;
-        connection
-            .prepare_cached("UPDATE _generation SET columns = ?2, rows = ?3, digest = ?4, key = ?5 WHERE id = ?1")?
-            .execute(params![generation, columns, self.batch.rows, self.batch.digest.to_bytes(), key])?;
-        Ok(())
     }
 }

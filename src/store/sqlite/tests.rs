@@ -11,7 +11,10 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::model::{Failure, Outcome, Publication, Row, RunId, TaskName, Verdict};
-use crate::store::{BeginOutcome, FolderState, PublishedRows, RowStaging, RunEnding, RunStart, Runs, Tasks, Trigger};
+use crate::store::sql::{SqlRow, SqlSession};
+use crate::store::{
+    BeginOutcome, FolderState, PublishedRows, RowStaging, RunEnding, RunStart, RunStarting, Tasks, Trigger,
+};
 
 fn now() -> DateTime<Utc> {
     DateTime::<Utc>::UNIX_EPOCH + TimeDelta::days(20_000)
@@ -103,6 +106,8 @@ fn no_step_of_a_run_walks_all_tasks() {
         "SELECT entries FROM _keys WHERE generation = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1",
         "DELETE FROM _keys WHERE generation = ?1",
         "SELECT DISTINCT p.run FROM _pages p JOIN _runs r ON r.id = p.run WHERE p.task = ?1",
+        "SELECT id, task FROM _change WHERE added IS NULL AND (CAST($1 AS text) IS NULL OR task = $1) AND TRUE
+             ORDER BY task, id LIMIT 1",
     ] {
         let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
         let given = vec!["x"; statement.parameter_count()];
@@ -113,6 +118,15 @@ fn no_step_of_a_run_walks_all_tasks() {
             .expect("its lines");
         assert!(plan.iter().all(|line| !line.starts_with("SCAN") || line.contains("USING")), "{sql}: {plan:?}");
     }
+}
+
+#[test]
+fn a_parameter_is_bound_by_its_number_wherever_it_is_written() {
+    let connection = Connection::open_in_memory().expect("a database");
+    let pair = |row: &dyn SqlRow| Ok((row.get::<String>(0)?, row.get::<i64>(1)?));
+    let found = connection.query_first("SELECT $2, $1 WHERE $1 = 7", &[&7_i64, &"two"], pair).expect("an answer");
+    assert_eq!(found, Some(("two".to_owned(), 7)));
+    assert!(connection.query_first("SELECT $2, $1", &[&7_i64], pair).is_err(), "one is missing");
 }
 
 #[test]

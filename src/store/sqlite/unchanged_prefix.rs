@@ -20,7 +20,7 @@ impl StagedRows {
         if !self.is_all_in_memory() {
             return Ok(false);
         }
-        let published = generation::find(connection, "task = ?1 AND state = 'published'", task.as_str())?;
+        let published = generation::published(connection, task)?;
         let Some(same) = UnchangedPrefix::resume(self.unchanged_prefix, published.as_ref(), &self.batch) else {
             return Ok(false);
         };
@@ -116,18 +116,16 @@ impl StagedRows {
     }
 }
 
-impl Sqlite {
-    /// Before the published rows of a task are replaced: copies those that other runs of it have only compared with.
-    pub(super) fn copy_rows_referenced_by_running_runs(
-        &mut self,
-        generation: i64,
-        task: &TaskName,
-    ) -> Result<(), StoreError> {
-        for (run, staged) in self.staged.iter_mut().filter(|(_, staged)| staged.references_generation(generation)) {
-            staged.copy_unchanged_prefix(&mut self.connection, self.file.as_ref(), *run, task)?;
-        }
-        Ok(())
+/// Before the published rows of a task are replaced: copies those that other runs of it have only compared with.
+pub(super) fn copy_rows_referenced_by_running_runs(
+    store: &mut Sqlite,
+    generation: i64,
+    task: &TaskName,
+) -> Result<(), StoreError> {
+    for (run, staged) in store.staged.iter_mut().filter(|(_, staged)| staged.references_generation(generation)) {
+        staged.copy_unchanged_prefix(&mut store.connection, store.file.as_ref(), *run, task)?;
     }
+    Ok(())
 }
 
 /// Whether a cell equals a text; a table turns the digits of a number into a number.

@@ -4,36 +4,38 @@
 use rusqlite::Connection;
 
 use super::digest::{self, Digest};
-use super::generation;
+use super::generation::{self, Generation};
 use super::names::{ColumnName, quoted, view_columns, view_texts};
-use super::run_end::Generation;
-use super::{Sqlite, StoreError, timestamp};
+use super::{StoreError, timestamp};
 
 /// The tables that say what is published; small enough to compare their indexes with them entry by entry.
 const PUBLICATION_TABLES: &[&str] = &["_task", "_generation"];
 
-impl Sqlite {
-    /// Reads every task's view as a reader would, and compares it with the digest that was recorded when it was
-    /// published.
-    pub(super) fn verify_published(&self) -> Result<(), StoreError> {
-        for table in PUBLICATION_TABLES {
-            self.check(&format!("PRAGMA integrity_check({table})"))?;
-            let loose = self.connection.prepare(&format!("PRAGMA foreign_key_check({table})"))?.exists([])?;
-            if loose {
-                return Err(StoreError::Damaged(format!("{table} refers to a missing row")));
-            }
+/// Runs a check of SQLite's own.
+pub(super) fn check(connection: &Connection, pragma: &str) -> Result<(), StoreError> {
+    let answer: String = connection.query_row(pragma, [], |row| row.get(0))?;
+    if answer == "ok" { Ok(()) } else { Err(StoreError::Damaged(answer)) }
+}
+
+/// Reads every task's view as a reader would, and compares it with the digest that was recorded when it was published.
+pub(super) fn verify_published(connection: &Connection) -> Result<(), StoreError> {
+    for table in PUBLICATION_TABLES {
+        check(connection, &format!("PRAGMA integrity_check({table})"))?;
+        let loose = connection.prepare(&format!("PRAGMA foreign_key_check({table})"))?.exists([])?;
+        if loose {
+            return Err(StoreError::Damaged(format!("{table} refers to a missing row")));
         }
-        let mut statement = self.connection.prepare("SELECT name, published FROM _task")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            verify(&self.connection, &row.get::<_, String>(0)?, row.get(1)?)?;
-        }
-        Ok(())
     }
+    let mut statement = connection.prepare("SELECT name, published FROM _task")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        verify(connection, &row.get::<_, String>(0)?, row.get(1)?)?;
+    }
+    Ok(())
 }
 
 fn verify(connection: &Connection, task: &str, published: Option<i64>) -> Result<(), StoreError> {
-    let found = generation::find(connection, "task = ?1 AND state = 'published'", task)?;
+    let found = generation::find(connection, "task = $1 AND state = 'published'", &task)?;
     let damaged = |what: &str| Err(StoreError::Damaged(format!("{what} of {task} are not as they were published")));
     match found {
         None if published.is_none() => Ok(()),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::StoreError;
 use super::open::{BUSY_TIMEOUT, DatabaseFile, with_suffix};
-use super::{Sqlite, StoreError};
 
 /// A longer log is restarted, and its file is cut to this size.
 pub(super) const MAX_WAL_BYTES: u64 = 16 << 20;
@@ -15,14 +15,7 @@ pub(super) const MAX_WAL_BYTES: u64 = 16 << 20;
 /// Readers that take longer than this are left alone until the next time.
 const MAX_READER_WAIT: Duration = Duration::from_millis(200);
 
-impl Sqlite {
-    /// If the log is long, waits for its present readers. New ones read the database meanwhile.
-    pub(super) fn truncate_wal(&self) -> Result<(), StoreError> {
-        truncate(&self.connection, self.file.as_ref())
-    }
-}
-
-/// As `truncate_wal`, while a part of the store is borrowed.
+/// If the log is long, waits for its present readers. New ones read the database meanwhile.
 pub(super) fn truncate(connection: &Connection, home: Option<&DatabaseFile>) -> Result<(), StoreError> {
     let Some(home) = home else { return Ok(()) };
     let log = fs::metadata(with_suffix(&home.path, "-wal")).map_or(0, |meta| meta.len());

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::daemon::threads::blocking;
 use chrono::Utc;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
@@ -15,10 +14,11 @@ use crate::daemon::store_handle::StoreHandle;
 use crate::labelling::task::add::{AddError, TaskDraft};
 use crate::model::{Failure, Outcome, RunId, TaskName, TraceLine};
 use crate::store::{RunStart, Store, StoreError, Trigger};
-
-use super::super::token;
 use crate::web::error::WebError;
 use crate::web::labelling_session::LabellingSession;
+use crate::web::threads::blocking;
+
+use super::super::token;
 
 /// Tasks that may be added at the same time; one more discards the oldest.
 const MAX_PENDING: usize = 8;
@@ -26,10 +26,10 @@ const MAX_PENDING: usize = 8;
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 /// Lines of the trace that are shown while the page is fetched.
 const MAX_LINES: usize = 20;
-pub const ALREADY_CREATED: &str = "This task has been created already.";
+pub(super) const ALREADY_CREATED: &str = "This task has been created already.";
 
 #[derive(Clone, Default)]
-pub struct PendingTasks(Arc<Mutex<BTreeMap<String, Arc<PendingTask>>>>);
+pub(crate) struct PendingTasks(Arc<Mutex<BTreeMap<String, Arc<PendingTask>>>>);
 
 /// The stage that adding a task has reached.
 #[derive(Clone)]
@@ -70,7 +70,7 @@ impl PendingTasks {
             let (config, name) = (config.clone(), name.clone());
             move || open_store(&config, &name)
         });
-        let store_handle = store_handle.await.map_err(|_| WebError::Internal)??;
+        let store_handle = store_handle.await??;
         let runner = Runner { config: Arc::new(config.clone()), store: store_handle, ..runner.clone() };
         let (stop, stopped) = watch::channel(false);
         let pending = Arc::new(PendingTask {
@@ -118,8 +118,12 @@ impl PendingTasks {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<PendingTask>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens a store for the trial run, in the draft's own folder.
@@ -137,29 +141,29 @@ impl PendingTask {
     }
 
     pub fn stage(&self) -> AddStage {
-        self.stage.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.stage).clone()
     }
 
     /// A labelling session for the page that the trial run fetched.
     pub async fn labelling_session(&self) -> Result<LabellingSession, WebError> {
-        let folder = match self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(TaskDraft::folder) {
+        let folder = match lock(&self.draft).as_ref().map(TaskDraft::folder) {
             Some(Ok(folder)) => folder,
             Some(Err(problem)) => return Err(WebError::Refused(problem.to_string())),
             None => return Err(WebError::Refused(ALREADY_CREATED.to_owned())),
         };
         let store = self.config.store.clone();
         let laying = blocking(move || LabellingSession::open(&Store::open_reader(&store)?, folder));
-        laying.await.map_err(|_| WebError::Internal)?
+        laying.await?
     }
 
     /// Hands out the draft, once.
     pub fn take_draft(&self) -> Option<TaskDraft> {
-        self.draft.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.draft).take()
     }
 
     /// Limits the task to its first page.
     pub fn read_first_page_only(&self) -> Result<(), WebError> {
-        match self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        match lock(&self.draft).as_ref() {
             Some(draft) => draft.read_first_page_only()?,
             None => return Err(WebError::Refused(ALREADY_CREATED.to_owned())),
         }
@@ -168,7 +172,7 @@ impl PendingTask {
     }
 
     async fn run(self: Arc<PendingTask>, runner: Runner, stop: watch::Receiver<bool>) {
-        let folder = self.draft.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(TaskDraft::trial);
+        let folder = lock(&self.draft).as_ref().map(TaskDraft::trial);
         let Some(Ok(folder)) = folder else {
             return self.set_stage(AddStage::Refused("The draft's folder is gone. Add the address again.".to_owned()));
         };
@@ -200,7 +204,7 @@ impl PendingTask {
             }
             Err(error) => return AddStage::Refused(error.to_string()),
         };
-        let draft = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
+        let draft = lock(&self.draft);
         match draft.as_ref().map(|draft| draft.check(&verdict)) {
             Some(Err(error)) => AddStage::Refused(format!("{error}{}", hint(&error))),
             Some(Ok(shortfall)) => AddStage::Ready(shortfall.map(Shortfall::Unread)),
@@ -213,11 +217,11 @@ impl PendingTask {
             // Dropping the draft removes its files.
             drop(self.take_draft());
         }
-        *self.stage.lock().unwrap_or_else(PoisonError::into_inner) = stage;
+        *lock(&self.stage) = stage;
     }
 
     fn add_line(&self, line: String) {
-        if let AddStage::Fetching(lines) = &mut *self.stage.lock().unwrap_or_else(PoisonError::into_inner)
+        if let AddStage::Fetching(lines) = &mut *lock(&self.stage)
             && lines.len() < MAX_LINES
         {
             lines.push(line.chars().filter(|c| !c.is_control()).take(300).collect());

@@ -8,7 +8,7 @@ const WIDTH: f64 = 60.0;
 const HEIGHT: f64 = 16.0;
 
 /// Rows of the published runs.
-pub fn rows(past: &[PastRun]) -> Markup {
+pub(crate) fn rows(past: &[PastRun]) -> Markup {
     let values: Vec<Option<f64>> =
         past.iter().rev().map(|run| run.verdict.outcome.is_published().then_some(run.verdict.rows as f64)).collect();
     let (least, most) = range(&values);
@@ -16,7 +16,7 @@ pub fn rows(past: &[PastRun]) -> Markup {
 }
 
 /// Similarity of the pages to the template, from 0 to 1.
-pub fn similarity(past: &[PastRun]) -> Markup {
+pub(crate) fn similarity(past: &[PastRun]) -> Markup {
     let values: Vec<Option<f64>> = past.iter().rev().map(|run| run.verdict.similarity).collect();
     curve(&values, 0.0, 1.0, "similarity")
 }

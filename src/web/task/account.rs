@@ -6,7 +6,7 @@ use crate::judge::VerdictExplanation;
 use crate::model::ColumnType;
 use crate::web::components;
 
-pub fn show(account: &VerdictExplanation) -> Markup {
+pub(crate) fn show(account: &VerdictExplanation) -> Markup {
     html! {
         h2 { "Measurements" }
         (similarity(account))

@@ -6,9 +6,9 @@ use maud::{Markup, html};
 
 use crate::model::TaskName;
 use crate::store::{CellChange, ChangeKind, ChangeSet, RecordChange, RecordKey, Rows, Store, StoreError};
-
-use super::address;
 use crate::web::components;
+
+use super::task_page::address;
 
 /// Longer previous values are truncated; the cell's title has more of them.
 const MOST_CHARS: usize = 60;
@@ -17,7 +17,7 @@ const HISTORY_MAX_CHARS: usize = 4_000;
 
 /// By default no row is marked, and none links to its history.
 #[derive(Default)]
-pub struct ChangeMarks {
+pub(super) struct ChangeMarks {
     task: Option<TaskName>,
     change: Option<ChangeSet>,
     /// Several per key if rows share it.
@@ -81,7 +81,7 @@ impl ChangeMarks {
 }
 
 /// The previous value of a cell, if the change to its row changed it.
-pub fn before<'c>(change: Option<&'c RecordChange>, column: &str) -> Option<&'c str> {
+pub(crate) fn before<'c>(change: Option<&'c RecordChange>, column: &str) -> Option<&'c str> {
     let record = change.filter(|it| it.what == ChangeKind::Changed)?;
     let cell = record.cells.iter().find(|it| it.column == column)?;
     Some(cell.from.text.as_deref().unwrap_or_default())
@@ -97,12 +97,12 @@ fn is_truncation_of(cut: &str, text: &str) -> bool {
 }
 
 /// The previous value, shown below the current one.
-pub fn previous_value(text: &str) -> Markup {
+pub(super) fn previous_value(text: &str) -> Markup {
     html! {
         small.was { span.sr { " (changed, before: " } del { (text_or_nothing(text, MOST_CHARS)) } span.sr { ")" } }
     }
 }
 
-pub fn text_or_nothing(text: &str, most: usize) -> String {
+pub(super) fn text_or_nothing(text: &str, most: usize) -> String {
     if text.trim().is_empty() { "nothing".to_owned() } else { components::truncated(text, most) }
 }

@@ -1,6 +1,6 @@
 //! The changes of each publication (records added, changed, removed), and the history of one record.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::Html;
 use chrono::Utc;
 use maud::{Markup, html};
@@ -9,15 +9,12 @@ use serde_json::Value;
 
 use crate::model::TaskName;
 use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, RecordHistory, RecordKey};
-
-use super::super::SharedState;
-use super::super::chart::Chart;
-use super::super::route::Route;
-use super::{TaskTab, address, page, task_line};
-use crate::web::actions::task_name;
-use crate::web::auth::SessionUser;
+use crate::web::chart::Chart;
 use crate::web::components;
 use crate::web::error::WebError;
+use crate::web::route::Route;
+
+use super::task_page::{TaskPage, TaskTab, address};
 
 /// Changes offered, and records shown per change.
 const CHANGES: u32 = 30;
@@ -25,26 +22,20 @@ const RECORDS: u32 = 100;
 /// Longer texts are truncated.
 const MOST_CHARS: usize = 200;
 
-pub fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     vec![Route::get("/task/{name}/changes", show), Route::get("/task/{name}/record/{key}", record)]
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct ChangesQuery {
+pub(super) struct ChangesQuery {
     /// The change to show; absent: the last one.
     id: Option<i64>,
 }
 
-async fn show(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    name: Path<String>,
-    Query(wanted): Query<ChangesQuery>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, name).await?;
-    let task = line.task.clone();
-    let read = web.store.read(move |store| {
+async fn show(at: TaskPage, Query(wanted): Query<ChangesQuery>) -> Result<Html<String>, WebError> {
+    let task = at.task().clone();
+    let read = at.web.store.read(move |store| {
         let changes = store.changes(&task, None, CHANGES)?;
         let chosen = wanted.id.and_then(|id| changes.iter().find(|it| it.id == id)).or(changes.first()).cloned();
         let records = chosen.as_ref().map(|it| store.records_of(it.id, 0, RECORDS)).transpose()?;
@@ -57,11 +48,11 @@ async fn show(
                 None => p.empty {
                     "No changes since the first publication, or they are no longer kept (data.history in task.toml)."
                 },
-                Some(chosen) => { (list(&line.task, &changes, chosen.id)) (change_view(&line.task, chosen, &records)) },
+                Some(chosen) => { (list(at.task(), &changes, chosen.id)) (change_view(at.task(), chosen, &records)) },
             }
         }
     };
-    Ok(page(&visitor, &line, TaskTab::Changes, body))
+    Ok(at.show(TaskTab::Changes, body))
 }
 
 fn list(task: &TaskName, changes: &[ChangeSet], chosen: i64) -> Markup {
@@ -124,15 +115,10 @@ fn cells(record: &RecordChange) -> Markup {
     }
 }
 
-async fn record(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    Path((name, key)): Path<(String, String)>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, Path(name)).await?;
-    let task = task_name(line.task.as_str())?;
+async fn record(at: TaskPage, Path((_, key)): Path<(String, String)>) -> Result<Html<String>, WebError> {
+    let task = at.task().clone();
     let key: RecordKey = key.parse().map_err(|_| WebError::NoPage)?;
-    let life = web.store.read(move |store| store.record_history(&task, key)).await?.ok_or(WebError::NoPage)?;
+    let life = at.web.store.read(move |store| store.record_history(&task, key)).await?.ok_or(WebError::NoPage)?;
     let body = html! {
         h2 { (components::truncated(named(&life.name), MOST_CHARS)) }
         p {
@@ -153,7 +139,7 @@ async fn record(
             (cells(&event.record))
         }
     };
-    Ok(page(&visitor, &line, TaskTab::Changes, body))
+    Ok(at.show(TaskTab::Changes, body))
 }
 
 /// The numeric columns of the record that have changed.

@@ -6,10 +6,10 @@ use url::form_urlencoded::byte_serialize;
 use crate::model::{PastRun, TaskName};
 use crate::show::column_series;
 use crate::show::column_series::SeriesPoint;
-
-use super::super::chart::{Chart, grouped_number};
-use super::address;
+use crate::web::chart::{Chart, grouped_number};
 use crate::web::components;
+
+use super::task_page::address;
 
 /// Runs shown in the table.
 const LISTED: usize = 25;
@@ -17,13 +17,13 @@ const LISTED: usize = 25;
 const MOST_CHARS: usize = 60;
 
 /// The address of a column's chart.
-pub fn link(task: &TaskName, column: &str) -> String {
+pub(crate) fn link(task: &TaskName, column: &str) -> String {
     let name: String = byte_serialize(column.as_bytes()).collect();
     address(task, &format!("/runs?column={name}#numbers"))
 }
 
 /// Shows the requested column, or else the first; nothing if the task has no numeric columns.
-pub fn show(task: &TaskName, runs: &[PastRun], wanted: Option<&str>) -> Markup {
+pub(crate) fn show(task: &TaskName, runs: &[PastRun], wanted: Option<&str>) -> Markup {
     let columns = column_series::columns(runs);
     let chosen = columns.iter().find(|it| Some(it.as_str()) == wanted).or(columns.first());
     let Some(chosen) = chosen else { return html! {} };

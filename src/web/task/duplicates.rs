@@ -1,6 +1,6 @@
 //! Duplicates: records that differ only in spelling, within the task or across tasks. They are shown, never merged.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use axum::response::Html;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -8,13 +8,12 @@ use serde::Deserialize;
 use crate::model::TaskName;
 use crate::show::StatusLine;
 use crate::show::duplicates::{self, DuplicateGroup, DuplicateLimits, DuplicateRecord, DuplicateReport, MatchKind};
-
-use super::super::SharedState;
-use super::super::route::Route;
-use super::{TaskTab, address, page, task_line};
-use crate::web::auth::SessionUser;
+use crate::web::SharedState;
 use crate::web::components;
 use crate::web::error::WebError;
+use crate::web::route::Route;
+
+use super::task_page::{TaskPage, TaskTab, address};
 
 /// A search reads all rows twice, so larger tables and several tables are searched only on request.
 const MAX_AUTOMATIC_ROWS: u64 = 5_000;
@@ -26,13 +25,13 @@ const RECORDS: usize = 20;
 /// Longer texts are truncated.
 const MOST_CHARS: usize = 200;
 
-pub fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     vec![Route::get("/task/{name}/duplicates", show)]
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct DuplicatesQuery {
+pub(super) struct DuplicatesQuery {
     /// The column to compare; empty: the key, or else all columns.
     by: String,
     /// Also compare with the records of all other tasks.
@@ -41,18 +40,12 @@ pub struct DuplicatesQuery {
     look: bool,
 }
 
-async fn show(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    name: Path<String>,
-    Query(wanted): Query<DuplicatesQuery>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, name).await?;
-    let task = line.task.clone();
-    let columns = web.store.read(move |store| store.published(&task, 0, 0)).await?.map(|rows| rows.table.columns);
-    let is_small = line.rows.is_some_and(|rows| rows <= MAX_AUTOMATIC_ROWS) && !wanted.across;
+async fn show(at: TaskPage, Query(wanted): Query<DuplicatesQuery>) -> Result<Html<String>, WebError> {
+    let task = at.task().clone();
+    let columns = at.web.store.read(move |store| store.published(&task, 0, 0)).await?.map(|rows| rows.table.columns);
+    let is_small = at.line.rows.is_some_and(|rows| rows <= MAX_AUTOMATIC_ROWS) && !wanted.across;
     let groups = match columns.is_some() && (wanted.look || is_small) {
-        true => Some(find_duplicates(&web, &line.task, &wanted).await?),
+        true => Some(find_duplicates(&at.web, at.task(), &wanted).await?),
         false => None,
     };
     let body = html! {
@@ -63,18 +56,18 @@ async fn show(
                     "Records that differ only in spelling. Case, accents, punctuation and the order of words are "
                     "ignored, and initials may stand for names. Duplicates are shown here and never merged."
                 }
-                (form(&line.task, columns, &wanted))
+                (form(at.task(), columns, &wanted))
                 @match &groups {
-                    Some(found) => (result(&line, found, wanted.across)),
+                    Some(found) => (result(&at.line, found, wanted.across)),
                     None => p.empty {
-                        "The search reads " (components::counted(line.rows.unwrap_or(0), "row"))
+                        "The search reads " (components::counted(at.line.rows.unwrap_or(0), "row"))
                         @if wanted.across { " and those of all other tasks" } ". Press Search to start it."
                     },
                 }
             },
         }
     };
-    Ok(page(&visitor, &line, TaskTab::Duplicates, body))
+    Ok(at.show(TaskTab::Duplicates, body))
 }
 
 /// Waits for its turn, since each search reads all rows twice.

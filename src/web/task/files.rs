@@ -2,28 +2,27 @@
 
 use std::fmt;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use axum::response::{Html, Redirect};
 use axum::{Form, Json};
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 
-use crate::daemon::threads;
 use crate::show::StatusLine;
 use crate::tasks;
 use crate::tasks::{FileError, Problem, ROBOT_FILE, TASK_FILE, TaskTexts};
-
-use super::super::SharedState;
-use super::super::layout;
-use super::super::route::Route;
-use super::{TaskTab, address, page, task_line};
-use crate::web::auth::SessionUser;
+use crate::web::components;
 use crate::web::error::WebError;
+use crate::web::route::Route;
+use crate::web::session::SessionUser;
+use crate::web::threads::blocking;
+
+use super::task_page::{TaskPage, TaskTab, address};
 
 /// app.js moves this sentence to the message area.
 const SAVED: &str = "Saved. The change takes effect at once.";
 
-pub fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/task/{name}/files", show),
         Route::post("/task/{name}/files", save),
@@ -38,14 +37,8 @@ struct FilesQuery {
     saved: bool,
 }
 
-async fn show(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    name: Path<String>,
-    Query(shows): Query<FilesQuery>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, name).await?;
-    let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
+async fn show(at: TaskPage, Query(shows): Query<FilesQuery>) -> Result<Html<String>, WebError> {
+    let (dir, channels) = (at.dir(), at.web.config.channels());
     let read = blocking(move || {
         let texts = tasks::read_texts(&dir)?;
         let problem = tasks::check_texts(&dir, &texts, &channels).err();
@@ -54,9 +47,9 @@ async fn show(
     let (texts, problem) = read.await?.map_err(|error| WebError::Refused(error.to_string()))?;
     let body = html! {
         @if shows.saved { p #saved data-said { (SAVED) } }
-        (editor(&visitor, &line, &texts, problem.as_ref()))
+        (editor(&at.visitor, &at.line, &texts, problem.as_ref()))
     };
-    Ok(page(&visitor, &line, TaskTab::Files, body))
+    Ok(at.show(TaskTab::Files, body))
 }
 
 /// Both files as edited, and as they were when the page was loaded.
@@ -86,13 +79,8 @@ fn texts(task: &str, robot: &str) -> TaskTexts {
     TaskTexts { task: lines(task), robot: Some(lines(robot)).filter(|text| !text.trim().is_empty()) }
 }
 
-async fn save(
-    State(web): State<SharedState>,
-    name: Path<String>,
-    Form(typed): Form<FilesForm>,
-) -> Result<Redirect, WebError> {
-    let line = task_line(&web, name).await?;
-    let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
+async fn save(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<Redirect, WebError> {
+    let (dir, channels) = (at.dir(), at.web.config.channels());
     let done = blocking(move || {
         let refused = |sentence: String| Err(WebError::Refused(sentence));
         let now = tasks::read_texts(&dir).map_err(|error| WebError::Refused(error.to_string()))?;
@@ -106,9 +94,9 @@ async fn save(
             .map_err(|error| WebError::Refused(format!("Nothing was saved: {error}")))
     });
     done.await??;
-    tracing::info!(task = %line.task, "dashboard: task files edited");
-    web.daemon.hint_folders_changed().await;
-    Ok(Redirect::to(&address(&line.task, "/files?saved=true")))
+    tracing::info!(task = %at.task(), "dashboard: task files edited");
+    at.web.daemon.hint_folders_changed().await;
+    Ok(Redirect::to(&at.address("/files?saved=true")))
 }
 
 /// The first mistake in the files, for app.js, which asks while a person types.
@@ -152,19 +140,10 @@ impl fmt::Display for ProblemView {
     }
 }
 
-async fn check(
-    State(web): State<SharedState>,
-    name: Path<String>,
-    Form(typed): Form<FilesForm>,
-) -> Result<Json<CheckReply>, WebError> {
-    let line = task_line(&web, name).await?;
-    let (dir, channels) = (web.config.tasks.join(line.task.as_str()), web.config.channels());
+async fn check(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<Json<CheckReply>, WebError> {
+    let (dir, channels) = (at.dir(), at.web.config.channels());
     let problem = blocking(move || tasks::check_texts(&dir, &typed.texts(), &channels).err()).await?;
     Ok(Json(CheckReply { problem: problem.as_ref().map(ProblemView::from) }))
-}
-
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, WebError> {
-    threads::blocking(work).await.map_err(|_| WebError::Internal)
 }
 
 fn editor(visitor: &SessionUser, line: &StatusLine, texts: &TaskTexts, problem: Option<&Problem>) -> Markup {
@@ -173,7 +152,7 @@ fn editor(visitor: &SessionUser, line: &StatusLine, texts: &TaskTexts, problem: 
     html! {
         form #editor method="post" action=(address(&line.task, "/files")) data-reload
             data-check=(address(&line.task, "/files/check")) {
-            (layout::csrf_field(visitor))
+            (components::csrf_field(visitor))
             @for (name, file, text) in [("task", TASK_FILE, texts.task.as_str()), ("robot", ROBOT_FILE, robot)] {
                 input type="hidden" name={ (name) "_before" } value=(text);
                 label for=(name) { (file) }

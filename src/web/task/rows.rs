@@ -1,6 +1,6 @@
 //! The published rows. The store sorts, filters and pages them.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use axum::response::Html;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -9,26 +9,26 @@ use url::form_urlencoded;
 use crate::model::{ColumnType, TaskName};
 use crate::show::StatusLine;
 use crate::store::{BrowseQuery, Rows};
-
-use super::super::SharedState;
-use super::super::route::Route;
-use super::change_marks::ChangeMarks;
-use super::sheet::{is_number, sheet};
-use super::{TaskTab, address, column_chart, page, task_line};
-use crate::web::auth::SessionUser;
 use crate::web::components;
 use crate::web::error::WebError;
+use crate::web::route::Route;
+use crate::web::session::SessionUser;
+
+use super::change_marks::ChangeMarks;
+use super::column_chart;
+use super::sheet::{is_number, sheet};
+use super::task_page::{TaskPage, TaskTab, address};
 
 /// Rows per page.
 const ROWS: u64 = 50;
 
-pub fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     vec![Route::get("/task/{name}", show)]
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct RowsQuery {
+pub(super) struct RowsQuery {
     /// A text that occurs in a cell.
     q: String,
     sort: String,
@@ -67,15 +67,9 @@ impl RowsQuery {
     }
 }
 
-async fn show(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    name: Path<String>,
-    Query(wanted): Query<RowsQuery>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, name).await?;
-    let (task, browse) = (line.task.clone(), wanted.browse());
-    let read = web.store.read(move |store| {
+async fn show(at: TaskPage, Query(wanted): Query<RowsQuery>) -> Result<Html<String>, WebError> {
+    let (task, browse) = (at.task().clone(), wanted.browse());
+    let read = at.web.store.read(move |store| {
         let Some(rows) = store.browse(&task, &browse)? else { return Ok(None) };
         let marks = ChangeMarks::read(store, &task, &rows)?;
         Ok(Some((rows, marks)))
@@ -83,16 +77,16 @@ async fn show(
     let read = read.await?;
     // The live parts exist even while they are empty, so that the first rows can appear on an open page.
     let body = html! {
-        (filter(&line.task, &wanted))
+        (filter(at.task(), &wanted))
         div #rows data-live {
             @match &read {
                 None => p.empty #nothing { "Nothing is published yet." },
-                Some((rows, marks)) => (table(&line, rows, marks, &wanted)),
+                Some((rows, marks)) => (table(&at.line, rows, marks, &wanted)),
             }
         }
-        div #undo data-live { @if read.is_some() && line.delta.is_some() { (roll_back(&visitor, &line)) } }
+        div #undo data-live { @if read.is_some() && at.line.delta.is_some() { (roll_back(&at.visitor, &at.line)) } }
     };
-    Ok(page(&visitor, &line, TaskTab::Rows, body))
+    Ok(at.show(TaskTab::Rows, body))
 }
 
 fn filter(task: &TaskName, wanted: &RowsQuery) -> Markup {

@@ -1,6 +1,6 @@
 //! One run: its outcome, the measurements behind it, the trace of its robot, and the stored pages.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Html;
 use maud::{Markup, html};
 
@@ -9,15 +9,15 @@ use crate::model::{PageMeta, RunId, TaskName, TraceLine};
 use crate::show::{trace, verdict};
 use crate::store::RunRow;
 use crate::tasks;
-
-use super::super::SharedState;
-use super::super::route::Route;
-use super::{TaskTab, account, address, page, task_line};
-use crate::web::auth::SessionUser;
 use crate::web::components;
 use crate::web::error::WebError;
+use crate::web::route::Route;
+use crate::web::task_path::find_run;
 
-pub fn routes() -> Vec<Route> {
+use super::account;
+use super::task_page::{TaskPage, TaskTab, address};
+
+pub(crate) fn routes() -> Vec<Route> {
     vec![Route::get("/task/{name}/run/{run}", show)]
 }
 
@@ -29,16 +29,10 @@ struct RunView {
     account: Option<VerdictExplanation>,
 }
 
-async fn show(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    Path((name, run)): Path<(String, String)>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, Path(name)).await?;
-    let task = line.task.clone();
-    let id: RunId = run.parse().map_err(|_| WebError::NoRun(task.clone()))?;
-    let seen = web.store.work(move |store, config| {
-        let run = store.run(id)?.filter(|run| run.start.task == task).ok_or(WebError::NoRun(task.clone()))?;
+async fn show(at: TaskPage, Path((_, run)): Path<(String, String)>) -> Result<Html<String>, WebError> {
+    let task = at.task().clone();
+    let seen = at.web.store.work(move |store, config| {
+        let (id, run) = find_run(store, &task, &run)?;
         let folder = tasks::read(&config.tasks.join(task.as_str())).ok();
         let account = match (folder, run.clone().into_past()) {
             (Some(folder), Some(past)) => Some(verdict::account(store, &folder, &past)?),
@@ -53,10 +47,10 @@ async fn show(
             (head(&seen))
             @if let Some(account) = &seen.account { (account::show(account)) }
             (steps(&seen))
-            (pages(&line.task, id, &seen.pages))
+            (pages(at.task(), seen.run.start.run, &seen.pages))
         }
     };
-    Ok(page(&visitor, &line, TaskTab::Runs, body))
+    Ok(at.show(TaskTab::Runs, body))
 }
 
 fn head(seen: &RunView) -> Markup {

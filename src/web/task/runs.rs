@@ -1,6 +1,6 @@
 //! The runs of a task: charts of similarity and rows, and a table.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use axum::response::Html;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -9,60 +9,53 @@ use crate::model::{PastRun, SIMILARITY_THRESHOLD};
 use crate::show::times::short;
 use crate::show::verdict::MAX_PAST_RUNS;
 use crate::store::RunRow;
-
-use super::super::SharedState;
-use super::super::chart::Chart;
-use super::super::route::Route;
-use super::{TaskTab, address, column_chart, page, task_line};
-use crate::web::auth::SessionUser;
+use crate::web::chart::Chart;
 use crate::web::components;
 use crate::web::error::WebError;
+use crate::web::route::Route;
+
+use super::column_chart;
+use super::task_page::{TaskPage, TaskTab, address};
 
 /// Runs per page.
 const RUNS: usize = 25;
 /// Runs shown in the charts.
 const CURVE: u32 = 100;
 
-pub fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     vec![Route::get("/task/{name}/runs", show)]
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct RunsQuery {
+pub(super) struct RunsQuery {
     page: usize,
     /// The column whose values are drawn.
     column: Option<String>,
 }
 
-async fn show(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    name: Path<String>,
-    Query(wanted): Query<RunsQuery>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, name).await?;
+async fn show(at: TaskPage, Query(wanted): Query<RunsQuery>) -> Result<Html<String>, WebError> {
     let here = wanted.page.clamp(1, MAX_PAST_RUNS as usize / RUNS);
-    let task = line.task.clone();
+    let task = at.task().clone();
     // One more than is shown, to know whether there is another page.
     let most = u32::try_from(here * RUNS + 1).unwrap_or(MAX_PAST_RUNS).max(CURVE);
-    let runs = web.store.read(move |store| store.past_runs(&task, most)).await?;
+    let runs = at.web.store.read(move |store| store.past_runs(&task, most)).await?;
     let ended: Vec<PastRun> = runs.iter().take(CURVE as usize).cloned().filter_map(RunRow::into_past).collect();
     let shown: Vec<&RunRow> = runs.iter().skip((here - 1) * RUNS).take(RUNS).collect();
     let body = html! {
         div #runs data-live {
             @if runs.is_empty() { p.empty { "The task has not run yet." } } @else {
                 div.charts { (similarity(&runs)) (rows(&runs)) }
-                (column_chart::show(&line.task, &ended, wanted.column.as_deref()))
+                (column_chart::show(at.task(), &ended, wanted.column.as_deref()))
                 h2 { "Runs" }
-                (table(&line.task, &shown))
+                (table(at.task(), &shown))
                 (components::pager(here, here + usize::from(runs.len() > here * RUNS), |page| {
-                    address(&line.task, &format!("/runs?page={page}"))
+                    at.address(&format!("/runs?page={page}"))
                 }))
             }
         }
     };
-    Ok(page(&visitor, &line, TaskTab::Runs, body))
+    Ok(at.show(TaskTab::Runs, body))
 }
 
 fn similarity(runs: &[RunRow]) -> Markup {

@@ -16,7 +16,7 @@ const MOST_CHARS: usize = 200;
 const MOST_TITLE_CHARS: usize = 2_000;
 
 /// A table of rows, numbered from `first`; `heading` renders the heading of a column.
-pub fn sheet(
+pub(crate) fn sheet(
     label: &str,
     rows: &Rows,
     marks: &ChangeMarks,
@@ -79,10 +79,10 @@ fn kind(rows: &Rows, at: usize) -> Option<ColumnType> {
 }
 
 /// The default heading of a column: its name and, if it has one, its type.
-pub fn heading(name: &str, kind: Option<ColumnType>) -> Markup {
+pub(crate) fn heading(name: &str, kind: Option<ColumnType>) -> Markup {
     html! { (name) @if let Some(kind) = kind { span.type { (kind.word()) } } }
 }
 
-pub fn is_number(kind: Option<ColumnType>) -> bool {
+pub(super) fn is_number(kind: Option<ColumnType>) -> bool {
     matches!(kind, Some(ColumnType::Int | ColumnType::Number | ColumnType::Money))
 }

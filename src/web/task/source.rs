@@ -7,35 +7,29 @@ use axum::response::{Html, IntoResponse, Response};
 use maud::html;
 
 use crate::model::{PageMeta, RunId, TaskName};
-
-use super::super::SharedState;
-use super::super::route::Route;
-use super::{TaskTab, address, page, task_line};
-use crate::web::actions::task_name;
-use crate::web::auth::SessionUser;
+use crate::web::SharedState;
 use crate::web::components;
 use crate::web::error::WebError;
+use crate::web::route::Route;
+use crate::web::task_path::{TaskPath, find_run};
+
+use super::task_page::{TaskPage, TaskTab};
 
 /// The page runs and loads nothing, even if it is opened by itself. Only the dashboard may frame it.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'self'";
 
-pub fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/task/{name}/run/{run}/page/{number}", show),
         Route::get("/task/{name}/run/{run}/page/{number}/source", source),
     ]
 }
 
-async fn show(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    Path((name, run, number)): Path<(String, String, usize)>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, Path(name)).await?;
-    let (id, meta, _) = stored_page(&web, &line.task, &run, number).await?;
-    let source = address(&line.task, &format!("/run/{id}/page/{number}/source"));
+async fn show(at: TaskPage, Path((_, run, number)): Path<(String, String, usize)>) -> Result<Html<String>, WebError> {
+    let (id, meta, _) = stored_page(&at.web, at.task(), &run, number).await?;
+    let source = at.address(&format!("/run/{id}/page/{number}/source"));
     let body = html! {
-        h2 { "Page " (number) " of " a href=(address(&line.task, &format!("/run/{id}"))) { "this run" } }
+        h2 { "Page " (number) " of " a href=(at.address(&format!("/run/{id}"))) { "this run" } }
         dl.facts {
             dt { "Address" } dd { (meta.url) }
             dt { "Status" } dd {
@@ -48,23 +42,24 @@ async fn show(
         iframe.source sandbox="" src=(source) title="The page's source" {}
         p.faint {
             "To save the page: "
-            code { "pieme log " (line.task) " --run " (id) " --page " (number) " -o page.html" }
+            code { "pieme log " (at.task()) " --run " (id) " --page " (number) " -o page.html" }
         }
     };
-    Ok(page(&visitor, &line, TaskTab::Runs, body))
+    Ok(at.show(TaskTab::Runs, body))
 }
 
 async fn source(
     State(web): State<SharedState>,
     headers: HeaderMap,
-    Path((name, run, number)): Path<(String, String, usize)>,
+    TaskPath(task): TaskPath,
+    Path((_, run, number)): Path<(String, String, usize)>,
 ) -> Result<Response, WebError> {
-    let (_, meta, packed) = stored_page(&web, &task_name(&name)?, &run, number).await?;
+    let (_, meta, packed) = stored_page(&web, &task, &run, number).await?;
     as_text(&headers, packed, charset(&meta))
 }
 
 /// Serves a compressed untrusted page as plain text, for a sandboxed frame.
-pub fn as_text(headers: &HeaderMap, packed: Vec<u8>, charset: &str) -> Result<Response, WebError> {
+pub(super) fn as_text(headers: &HeaderMap, packed: Vec<u8>, charset: &str) -> Result<Response, WebError> {
     let takes = headers.get(header::ACCEPT_ENCODING).and_then(|it| it.to_str().ok()).unwrap_or_default();
     if !takes.split(',').any(|it| it.trim().split(';').next() == Some("zstd")) {
         return Err(WebError::Refused(
@@ -84,10 +79,9 @@ pub fn as_text(headers: &HeaderMap, packed: Vec<u8>, charset: &str) -> Result<Re
 type StoredPage = (RunId, PageMeta, Vec<u8>);
 
 async fn stored_page(web: &SharedState, task: &TaskName, run: &str, number: usize) -> Result<StoredPage, WebError> {
-    let task = task.clone();
-    let id: RunId = run.parse().map_err(|_| WebError::NoRun(task.clone()))?;
+    let (task, run) = (task.clone(), run.to_owned());
     let work = web.store.work(move |store, _| {
-        store.run(id)?.filter(|run| run.start.task == task).ok_or(WebError::NoRun(task.clone()))?;
+        let (id, _) = find_run(store, &task, &run)?;
         let page =
             number.checked_sub(1).and_then(|at| store.pages(id).map(|pages| pages.into_iter().nth(at)).transpose());
         let (meta, packed) = page.transpose()?.ok_or(WebError::NoPage)?;

@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::daemon::threads::blocking;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{Html, Redirect, Response};
 use tokio::time::{sleep, timeout};
@@ -18,13 +17,14 @@ use crate::daemon::child::stepping::StepProcess;
 use crate::model::{StepwiseState, TaskName};
 use crate::tasks;
 use crate::tasks::ScriptText;
-
-use super::super::SharedState;
-use super::super::route::Route;
-use super::{TaskTab, address, page, source, task_line};
-use crate::web::actions::task_name;
-use crate::web::auth::SessionUser;
+use crate::web::SharedState;
 use crate::web::error::WebError;
+use crate::web::route::Route;
+use crate::web::task_path::TaskPath;
+use crate::web::threads::blocking;
+
+use super::source;
+use super::task_page::{TaskPage, TaskTab, address};
 
 /// Each session is a process.
 const MAX_SESSIONS: usize = 4;
@@ -34,7 +34,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// The page is shown after this time even if the step is still running.
 const STEP_WAIT: Duration = Duration::from_secs(20);
 
-pub fn routes() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/task/{name}/step", show),
         Route::post("/task/{name}/step", begin),
@@ -47,9 +47,9 @@ pub fn routes() -> Vec<Route> {
 
 /// The open sessions, one per task.
 #[derive(Clone, Default)]
-pub struct StepSessions(Arc<Mutex<HashMap<TaskName, Arc<StepSession>>>>);
+pub(crate) struct StepSessions(Arc<Mutex<HashMap<TaskName, Arc<StepSession>>>>);
 
-pub struct StepSession {
+pub(super) struct StepSession {
     process: Arc<tokio::sync::Mutex<StepProcess>>,
     /// robot.toml as it was at the start of the session.
     text: ScriptText,
@@ -116,14 +116,9 @@ impl StepSessions {
     }
 }
 
-async fn show(
-    State(web): State<SharedState>,
-    visitor: SessionUser,
-    name: Path<String>,
-) -> Result<Html<String>, WebError> {
-    let line = task_line(&web, name).await?;
-    let body = match web.step_sessions.get(&line.task) {
-        None => show::start_form(&visitor, &line.task),
+async fn show(at: TaskPage) -> Result<Html<String>, WebError> {
+    let body = match at.web.step_sessions.get(at.task()) {
+        None => show::start_form(&at.visitor, at.task()),
         Some(walk) => {
             let is_busy = walk.process.try_lock().is_err();
             let seen = walk.view();
@@ -133,62 +128,58 @@ async fn show(
                 has_ended: seen.has_ended,
                 has_page: !seen.page.is_empty(),
             };
-            show::walk(&visitor, &line.task, &seen.stepped, &look)
+            show::walk(&at.visitor, at.task(), &seen.stepped, &look)
         }
     };
-    Ok(page(&visitor, &line, TaskTab::Step, body))
+    Ok(at.show(TaskTab::Step, body))
 }
 
-async fn begin(State(web): State<SharedState>, name: Path<String>) -> Result<Redirect, WebError> {
-    let line = task_line(&web, name).await?;
-    web.step_sessions.lock().remove(&line.task);
-    if web.step_sessions.lock().len() >= MAX_SESSIONS {
+async fn begin(at: TaskPage) -> Result<Redirect, WebError> {
+    at.web.step_sessions.lock().remove(at.task());
+    if at.web.step_sessions.lock().len() >= MAX_SESSIONS {
         return Err(WebError::Refused(format!(
             "{MAX_SESSIONS} robots are being stepped through already. End one of these sessions first."
         )));
     }
-    let dir = web.config.tasks.join(line.task.as_str());
+    let dir = at.dir();
     let read = blocking(move || tasks::read(&dir).map(|folder| (ScriptText::of(&folder), folder)));
-    let read = read.await.map_err(|_| WebError::Internal)?;
-    let (text, folder) = read.map_err(|problem| WebError::Refused(problem.to_string()))?;
+    let (text, folder) = read.await?.map_err(|problem| WebError::Refused(problem.to_string()))?;
     let folder = Arc::new(folder);
-    let (stepping, stepped) = web.daemon.runner.start_stepping(&folder).await.map_err(WebError::Refused)?;
+    let (stepping, stepped) = at.web.daemon.runner.start_stepping(&folder).await.map_err(WebError::Refused)?;
     let seen = StepView { stepped, page: Vec::new(), used: Instant::now(), has_ended: false };
     let stepping = Arc::new(tokio::sync::Mutex::new(stepping));
-    web.step_sessions.insert(line.task.clone(), StepSession { process: stepping, text, view: Mutex::new(seen) });
-    Ok(step_page(&line.task))
+    at.web.step_sessions.insert(at.task().clone(), StepSession { process: stepping, text, view: Mutex::new(seen) });
+    Ok(step_page(at.task()))
 }
 
-async fn next(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Redirect, WebError> {
-    step_session(&web, &name, true).await
+async fn next(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Redirect, WebError> {
+    step_session(&web, &task, true).await
 }
 
-async fn back(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Redirect, WebError> {
-    step_session(&web, &name, false).await
+async fn back(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Redirect, WebError> {
+    step_session(&web, &task, false).await
 }
 
-async fn step_session(web: &SharedState, name: &str, forward: bool) -> Result<Redirect, WebError> {
-    let task = task_name(name)?;
+async fn step_session(web: &SharedState, task: &TaskName, forward: bool) -> Result<Redirect, WebError> {
     let over = || WebError::Refused("This session has ended. Start another one.".to_owned());
-    let walk = web.step_sessions.get(&task).ok_or_else(over)?;
+    let walk = web.step_sessions.get(task).ok_or_else(over)?;
     if !walk.step(forward).await {
         return Err(WebError::Refused("The previous step is still running.".to_owned()));
     }
-    Ok(step_page(&task))
+    Ok(step_page(task))
 }
 
-async fn end(State(web): State<SharedState>, Path(name): Path<String>) -> Result<Redirect, WebError> {
-    let task = task_name(&name)?;
+async fn end(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Redirect {
     web.step_sessions.lock().remove(&task);
-    Ok(step_page(&task))
+    step_page(&task)
 }
 
 async fn page_source(
     State(web): State<SharedState>,
     headers: HeaderMap,
-    Path(name): Path<String>,
+    TaskPath(task): TaskPath,
 ) -> Result<Response, WebError> {
-    let walk = web.step_sessions.get(&task_name(&name)?).ok_or(WebError::NoPage)?;
+    let walk = web.step_sessions.get(&task).ok_or(WebError::NoPage)?;
     let packed = walk.view().page.clone();
     source::as_text(&headers, packed, "utf-8")
 }

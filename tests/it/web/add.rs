@@ -2,7 +2,7 @@
 
 use super::super::files::{Files, books};
 use super::super::stage::Stage;
-use super::{Browser, log_in, open};
+use super::{Browser, logged_in, open};
 
 fn fill(browser: &mut Browser, url: &str, address: &str, private: bool) {
     browser.goto(&format!("{url}add"));
@@ -16,8 +16,7 @@ fn fill(browser: &mut Browser, url: &str, address: &str, private: bool) {
 fn an_address_becomes_a_task_with_rows() {
     let mut stage = Stage::new();
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.click("a[href='/add'].button");
     browser.wait_for(
         "the form",
@@ -50,8 +49,7 @@ fn what_cannot_be_added_is_refused_with_what_to_do() {
     let mut stage = Stage::new();
     stage.write_task("taken", "/products", "enabled = false");
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     let products = stage.url("/products");
     for (address, name, private, wanted) in [
         ("ftp://example.org/", "", false, "it must begin with http:// or https://"),
@@ -81,8 +79,7 @@ fn a_second_page_that_is_not_there_is_said_and_can_be_left_out() {
     let site = Files::serve([("/index.html", books(1, Some("page-2.html")))]);
     let mut stage = Stage::new();
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     fill(&mut browser, &url, &site.url("/index.html"), true);
     browser.fill("#name", "books");
     browser.click("form.add button.main");
@@ -106,8 +103,7 @@ fn the_form_writes_how_many_pages_are_read_and_that_robots_txt_is_ignored() {
     ]);
     let mut stage = Stage::new();
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     fill(&mut browser, &url, &site.url("/index.html"), true);
     browser.fill("#name", "books");
     browser.fill("#max_pages", "1");

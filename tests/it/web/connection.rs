@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use super::super::stage::{Stage, signal_process};
-use super::{Browser, PASSWORD, keep_pictures, log_in, open};
+use super::{Browser, PASSWORD, keep_pictures, logged_in, open};
 
 const SHOP: &str = "practice-shop";
 const LIVE: &str = "document.documentElement.dataset.live === 'yes'";
@@ -74,8 +74,7 @@ fn looking() -> (Stage, Relay, Browser) {
     stage.drop_folder(SHOP);
     let relay = Relay::start(&open(&mut stage));
     stage.wait_for_state(SHOP, "ok");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &relay.url);
+    let mut browser = logged_in(&relay.url);
     browser.wait_for("the state", &format!("{STATE}?.textContent === 'ok' && {LIVE}"));
     assert_eq!(browser.eval(BANNER), false, "{}", browser.text());
     browser.eval("window.isSame = true");
@@ -96,8 +95,7 @@ fn the_first_rows_appear_without_a_reload() {
     stage.write(file, &format!("enabled = false\n{task}"));
     let url = open(&mut stage);
     stage.wait_for_state(SHOP, "paused");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/{SHOP}"));
     assert!(browser.text().contains("Nothing is published yet"), "{}", browser.text());
     browser.wait_for("news to be heard", LIVE);

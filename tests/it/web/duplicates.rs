@@ -1,7 +1,7 @@
 //! Duplicates are shown, and never merged.
 
 use super::super::monitor::{NAMES, labelled, table};
-use super::{Browser, copy_task, log_in, open};
+use super::{Browser, copy_task, logged_in, open};
 
 /// One line per group: `same Adler, may be A. Hof`.
 const GROUPS: &str = "[...document.querySelectorAll('.hits > li')].map(it => [...it.querySelectorAll('li')].map(it =>
@@ -32,8 +32,7 @@ fn records_of_the_same_thing_are_shown_within_a_task_and_across_tasks() {
     page.say(&table(&NAMES));
     stage.pieme(&["run", "inns"]);
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/hotels"));
     browser.eval(
         "window.isOld = true; [...document.querySelectorAll('.sides a')]\

@@ -1,7 +1,7 @@
 //! The editor of a task's files shows whether it saved them, and why not.
 
 use super::super::stage::Stage;
-use super::{Browser, keep_pictures, log_in, open};
+use super::{keep_pictures, logged_in, open};
 
 /// Expression: the element exists, has a text, and is inside the window.
 fn is_seen(css: &str) -> String {
@@ -19,8 +19,7 @@ fn saving_says_that_it_saved_or_what_is_wrong_where_it_can_be_seen() {
     let url = open(&mut stage);
     stage.wait_for_state("flats", "paused");
     let good = stage.read("tasks/flats/task.toml");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     for (width, height) in [(1280, 500), (390, 500)] {
         browser.size(width, height);
         browser.goto(&format!("{url}task/flats/files"));
@@ -58,8 +57,7 @@ fn mail_without_a_mail_server_is_told_while_it_is_typed_and_is_not_saved() {
     let url = open(&mut stage);
     stage.wait_for_state("flats", "paused");
     let good = stage.read("tasks/flats/task.toml");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/flats/files"));
     browser.fill("#task", &format!("{good}[alert]\nurls = [\"mailto:ops@example.org\"]\n"));
     browser.wait_for("the mistake", "document.querySelector('#problem').innerText.includes('names no mail server')");

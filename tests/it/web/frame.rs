@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use super::super::stage::Stage;
-use super::{Browser, log_in, open};
+use super::{logged_in, open};
 
 const TASK: &str = "evil";
 
@@ -146,8 +146,7 @@ fn a_hostile_page_reaches_everything_without_the_cage_and_nothing_within() {
     let url = open(&mut stage);
     stage.wait_for("its first run", || !stage.status(TASK)["last_run"].is_null());
     assert_eq!(evil.reached(), BTreeSet::new(), "the run itself has no business there");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
 
     browser.goto(&format!("{url}label/{TASK}"));
     browser.wait_for("lists and outlines", "document.querySelector('#bench')?.dataset.outlined");

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::alerts::listeners::Receiver;
 use super::super::stage::Stage;
-use super::{Browser, log_in, open};
+use super::{Browser, logged_in, open};
 
 const SHOP: &str = "shop";
 
@@ -36,8 +36,7 @@ impl Desk {
     }
 
     fn sit(stage: Stage, url: String) -> Desk {
-        let mut browser = Browser::start();
-        log_in(&mut browser, &url);
+        let browser = logged_in(&url);
         Desk { stage, browser, url }
     }
 
@@ -163,8 +162,7 @@ fn from_the_link_of_the_alert_to_ok_is_one_key() {
     stage.write("tasks/shop/task.toml", &format!("{task}\n{alert}"));
     let url = open(&mut stage);
     stage.wait_for_state(SHOP, "ok");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let browser = logged_in(&url);
     let mut desk = Desk { stage, browser, url };
     let (before, columns) = (desk.records(), desk.columns());
     desk.stage.site.set_redesign(true);

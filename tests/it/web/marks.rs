@@ -1,7 +1,7 @@
 //! Changed rows are marked in the table.
 
 use super::super::monitor::{NAMES, labelled, table};
-use super::{Browser, log_in, open};
+use super::{Browser, logged_in, open};
 
 /// Number and texts of the marked cells, as a screen reader reads them: `7 new`,
 /// `EUR 95.00 (changed, before: EUR 82.00)`.
@@ -21,8 +21,7 @@ fn what_the_last_change_has_changed_is_marked_in_the_rows() {
     page.say(&table(&NAMES[..11]));
     stage.pieme(&["run", "hotels"]);
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     let rows = format!("{url}task/hotels");
     browser.goto(&rows);
     assert_eq!(marked(&mut browser), [""; 0], "{}", browser.text());

@@ -64,6 +64,13 @@ fn log_in(browser: &mut Browser, url: &str) {
     browser.log_in(url, PASSWORD);
 }
 
+/// A browser that has logged in.
+fn logged_in(url: &str) -> Browser {
+    let mut browser = Browser::start();
+    log_in(&mut browser, url);
+    browser
+}
+
 /// With PIEME_SCREENS set to a folder: screenshots of the current page, wide and narrow, light and dark.
 fn keep_pictures(browser: &mut Browser, name: &str) {
     let Some(folder) = std::env::var_os("PIEME_SCREENS").map(std::path::PathBuf::from) else { return };
@@ -81,8 +88,7 @@ fn keep_pictures(browser: &mut Browser, name: &str) {
 
 /// The text of a page for a logged-in user.
 pub fn page_text(url: &str, path: &str) -> String {
-    let mut browser = Browser::start();
-    log_in(&mut browser, url);
+    let mut browser = logged_in(url);
     browser.goto(&format!("{url}{path}"));
     browser.text()
 }
@@ -92,8 +98,7 @@ pub fn page_text(url: &str, path: &str) -> String {
 pub fn step_pages(stage: &mut Stage, task: &str, steps: usize) -> (String, String) {
     let url = open(stage);
     stage.wait_for("its first run", || !stage.status(task)["last_run"].is_null());
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/{task}/step"));
     press_step(&mut browser, "");
     let mut seen = String::new();

@@ -2,7 +2,7 @@
 
 use super::super::monitor::{NAMES, labelled, table};
 use super::gate::Guest;
-use super::{Browser, keep_pictures, log_in, open};
+use super::{keep_pictures, logged_in, open};
 
 /// Hotels with distances, in three runs that each raise the prices by ten.
 #[test]
@@ -38,8 +38,7 @@ fn a_column_of_numbers_is_a_curve_over_the_runs() {
     let url = open(&mut stage);
     let api = Guest::log_in(&url).json("tasks/hotels/numbers?column=price");
     assert_eq!(api, told, "as the command has it");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     // The type in a column's heading links to its chart.
     browser.goto(&format!("{url}task/hotels"));
     browser.eval(
@@ -85,8 +84,7 @@ fn the_labels_of_an_axis_are_whole_and_readable_however_large_the_numbers() {
         stage.pieme(&["accept", "hotels"]);
     }
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     for width in [1280, 390] {
         browser.size(width, 900);
         browser.goto(&format!("{url}task/hotels/runs?column=price"));

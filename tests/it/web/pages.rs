@@ -2,7 +2,7 @@
 
 use super::super::monitor::{NAMES, labelled, table};
 use super::super::stage::Stage;
-use super::{Browser, log_in, open};
+use super::{Browser, log_in, logged_in, open};
 
 const SHOP: &str = "practice-shop";
 
@@ -10,8 +10,7 @@ const SHOP: &str = "practice-shop";
 fn the_status_page_lives_filters_runs_and_pauses() {
     let mut stage = Stage::new();
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     assert!(browser.text().contains("No tasks yet"), "{}", browser.text());
     browser.eval("window.isSame = true");
     browser.wait_for("news to be heard", "document.documentElement.dataset.live === 'yes'");
@@ -55,8 +54,7 @@ fn rows_are_sorted_filtered_and_paged_by_the_server() {
         .flatten()
         .map(|it| it["name"].as_str().unwrap_or("").to_owned())
         .collect();
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/{SHOP}"));
     assert_eq!(browser.eval("document.querySelectorAll('#sheet tbody tr').length"), 48);
     browser.eval(
@@ -90,8 +88,7 @@ fn a_run_shows_its_numbers_its_steps_and_its_pages_as_text() {
     stage.post("/switch/redesign");
     stage.pieme(&["run", SHOP]);
     stage.wait_for_state(SHOP, "quarantined");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/{SHOP}/runs"));
     assert!(browser.text_of("#run-list tr:first-child").contains("quarantined (layout)"));
     assert_eq!(browser.eval("document.querySelectorAll('.chart svg').length"), 2);
@@ -124,8 +121,7 @@ fn rows_that_were_kept_aside_are_looked_at_and_dropped_or_published() {
     page.say(&table(&NAMES[..5]));
     stage.pieme(&["run", "hotels"]);
     let url = open(&mut stage);
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     let rows = "document.querySelectorAll('#sheet tbody tr').length";
     browser.goto(&format!("{url}task/hotels/aside"));
     assert_eq!(browser.eval(rows), 5, "{}", browser.text());
@@ -150,8 +146,7 @@ fn files_are_checked_while_they_are_typed_and_saved_only_when_they_are_good() {
     let url = open(&mut stage);
     stage.wait_for_state("flats", "paused");
     let before = stage.read("tasks/flats/task.toml");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/flats/files"));
     browser.fill("#task", &before.replace("enabled", "enabeld"));
     browser.wait_for("the mistake", "document.querySelector('#problem').innerText.includes('did you mean `enabled`?')");

@@ -1,7 +1,7 @@
 //! Stepping through a robot in the browser.
 
 use super::super::stage::Stage;
-use super::{Browser, keep_pictures, log_in, open, press_step};
+use super::{keep_pictures, logged_in, open, press_step};
 
 #[test]
 fn a_robot_is_walked_through_forward_and_back() {
@@ -9,8 +9,7 @@ fn a_robot_is_walked_through_forward_and_back() {
     stage.drop_folder("practice-orders");
     let url = open(&mut stage);
     stage.wait_for_state("practice-orders", "ok");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/practice-orders/step"));
     press_step(&mut browser, "");
     let steps = browser.eval("document.querySelectorAll('.steps li').length").as_u64().unwrap_or(0);
@@ -52,8 +51,7 @@ fn what_a_task_without_a_robot_does_is_said_in_words() {
     stage.write_task("flats", "/products", "enabled = false");
     let url = open(&mut stage);
     stage.wait_for_state("flats", "paused");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/flats/step"));
     press_step(&mut browser, "");
     let steps = browser.eval("[...document.querySelectorAll('.steps li')].map(it => it.textContent)");
@@ -72,8 +70,7 @@ fn a_walk_that_waits_for_its_person_holds_no_site() {
     stage.write_task("other", "/products", "enabled = false\n[limits]\ntimeout = \"30s\"\n");
     let url = open(&mut stage);
     stage.wait_for_state("flats", "paused");
-    let mut browser = Browser::start();
-    log_in(&mut browser, &url);
+    let mut browser = logged_in(&url);
     browser.goto(&format!("{url}task/flats/step"));
     press_step(&mut browser, "");
     press_step(&mut browser, "/next");

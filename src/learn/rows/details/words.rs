@@ -1,8 +1,8 @@
 //! The words of a page (the tokens of Lerman et al.), with their syntactic types and separators.
 
 use crate::learn::view::fingerprint;
+use crate::page::text::is_blank;
 use crate::page::tokens::{Span, TokenKind, Tokens};
-use crate::page::tree::is_blank;
 
 /// Maximum number of words of one page that are read; a page with more is prose, not a list.
 pub const MAX_WORDS: usize = 60_000;

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use crate::learn::view::{PageView, fingerprint, is_inline};
 use crate::page::NodeId;
+use crate::page::text::is_blank;
 use crate::page::tokens::{Span, Token, TokenKind};
-use crate::page::tree::is_blank;
 
 /// The paper's s and d: the example of its figure 6 uses s = 3 and d = 1.
 const MATCH: i32 = 3;

@@ -1,8 +1,8 @@
 //! Finds a text given by a person on the page: whole texts first, then parts of texts, then attributes.
 
 use crate::learn::view::{ATTRIBUTES, PageView};
+use crate::page::text::is_blank;
 use crate::page::tokens::{Span, TokenKind};
-use crate::page::tree::is_blank;
 
 /// Maximum number of positions of one text; a more frequent text says little about where the list is.
 pub(super) const MAX_POSITIONS: usize = 500;

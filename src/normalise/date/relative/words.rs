@@ -1,7 +1,7 @@
 //! Word lists of relative dates.
 
 /// Words for days, with their distance from today.
-pub const DAYS: &[(&str, i64)] = &[
+pub(crate) const DAYS: &[(&str, i64)] = &[
     ("today", 0),
     ("heute", 0),
     ("aujourd", 0),
@@ -77,7 +77,7 @@ pub const DAYS: &[(&str, i64)] = &[
 ];
 
 /// Words that place a duration in the past.
-pub const AGO: &[&str] = &[
+pub(super) const AGO: &[&str] = &[
     "ago",
     "vor",
     "hace",
@@ -103,14 +103,14 @@ pub const AGO: &[&str] = &[
     "전",
 ];
 /// Words for one.
-pub const ONE: &[&str] =
+pub(super) const ONE: &[&str] =
     &["a", "an", "one", "einer", "einem", "ein", "un", "une", "una", "um", "uma", "en", "et", "ett", "een", "μία"];
 /// Words for now.
-pub const NOW: &[&str] =
+pub(super) const NOW: &[&str] =
     &["just now", "gerade eben", "à l'instant", "ahora mismo", "только что", "刚刚", "たった今", "방금"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeUnit {
+pub(super) enum TimeUnit {
     Second,
     Minute,
     Hour,
@@ -227,7 +227,7 @@ const WHOLE_WORDS: &[(&str, TimeUnit)] = &[
 ];
 
 /// The unit that a word names.
-pub fn unit(word: &str) -> Option<TimeUnit> {
+pub(crate) fn unit(word: &str) -> Option<TimeUnit> {
     if let Some((_, unit)) = WHOLE_WORDS.iter().find(|(name, _)| *name == word) {
         return Some(*unit);
     }

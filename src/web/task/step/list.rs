@@ -11,7 +11,7 @@ use crate::web::components;
 const MOST_CHARS: usize = 4_000;
 
 /// Unfolds the next step and the last executed one.
-pub fn list(walk: &StepwiseState, text: &ScriptText) -> Markup {
+pub(crate) fn list(walk: &StepwiseState, text: &ScriptText) -> Markup {
     html! {
         ol.steps aria-label="Steps" {
             @for (at, verb) in walk.steps.iter().enumerate() {

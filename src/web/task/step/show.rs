@@ -6,17 +6,16 @@ use serde_json::Value;
 use crate::model::{StepwiseState, TaskName};
 use crate::show::trace;
 use crate::tasks::ScriptText;
-
-use super::super::super::layout;
-use super::super::address;
-use super::list;
-use crate::web::auth::SessionUser;
 use crate::web::components;
+use crate::web::session::SessionUser;
+
+use super::super::task_page::address;
+use super::list;
 
 /// Longer values of variables are truncated.
 const MOST_CHARS: usize = 500;
 
-pub fn start_form(visitor: &SessionUser, task: &TaskName) -> Markup {
+pub(super) fn start_form(visitor: &SessionUser, task: &TaskName) -> Markup {
     html! {
         p {
             "Execute the robot one step at a time, forward and back, and inspect the page after each step. "
@@ -27,14 +26,14 @@ pub fn start_form(visitor: &SessionUser, task: &TaskName) -> Markup {
 }
 
 /// The state of the session's process, and the text of robot.toml.
-pub struct StepPageState<'a> {
+pub(super) struct StepPageState<'a> {
     pub text: &'a ScriptText,
     pub is_busy: bool,
     pub has_ended: bool,
     pub has_page: bool,
 }
 
-pub fn walk(visitor: &SessionUser, task: &TaskName, walk: &StepwiseState, look: &StepPageState<'_>) -> Markup {
+pub(super) fn walk(visitor: &SessionUser, task: &TaskName, walk: &StepwiseState, look: &StepPageState<'_>) -> Markup {
     html! {
         div #walk data-live {
             (actions(visitor, task, walk, look))
@@ -76,7 +75,7 @@ fn actions(visitor: &SessionUser, task: &TaskName, walk: &StepwiseState, look: &
 fn button(visitor: &SessionUser, task: &TaskName, path: &str, word: &str, can: bool) -> Markup {
     html! {
         form.inline method="post" action=(address(task, &format!("/step{path}"))) data-reload {
-            (layout::csrf_field(visitor))
+            (components::csrf_field(visitor))
             button.main[path == "/next"] disabled[!can] { (word) }
         }
     }

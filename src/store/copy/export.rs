@@ -1,7 +1,8 @@
-//! Collects what a database reads one by one, and sends it in parts.
+//! Reads what is copied of a store, and sends it in parts.
 
-use super::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, Datum, PartSink};
-use crate::store::StoreError;
+use super::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, Datum, DatumKind, PartSink};
+use crate::store::sql::{SqlRow, SqlSession};
+use crate::store::{StoreError, generation};
 
 /// A part is sent when it has this many entries or bytes, whichever comes first.
 const PART_ENTRIES: usize = 2_000;
@@ -43,18 +44,48 @@ impl<T> PartBuffer<T> {
     }
 }
 
-/// Sends the entries of a table, which a database reads one by one.
-pub(in crate::store) fn send_entries(
+/// Sends the entries of a table.
+pub(in crate::store) fn export_entries(
+    session: &impl SqlSession,
     table: &'static CopiedTable,
     take: PartSink<'_>,
-    each: impl FnOnce(&mut dyn FnMut(Vec<Datum>) -> Result<(), StoreError>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
+    let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+    let sql = format!("SELECT {} FROM {} ORDER BY {}", names.join(", "), table.name, table.order);
     let mut gathered = PartBuffer::new();
-    each(&mut |entry| {
+    session.query_each(&sql, &[], |row| {
+        let cells = table.columns.iter().enumerate().map(|(at, (_, kind))| datum(row, at, *kind));
+        let entry = cells.collect::<Result<Vec<Datum>, _>>()?;
         let bytes = entry.iter().map(Datum::bytes).sum();
         gathered.add(entry, bytes, |entries| take(CopyPart::Entries(table, entries)))
     })?;
     gathered.flush(|entries| take(CopyPart::Entries(table, entries)))
+}
+
+fn datum(row: &dyn SqlRow, at: usize, kind: DatumKind) -> Result<Datum, StoreError> {
+    let found = match kind {
+        DatumKind::Text => row.get::<Option<_>>(at)?.map(Datum::Text),
+        DatumKind::Int => row.get::<Option<_>>(at)?.map(Datum::Int),
+        DatumKind::Real => row.get::<Option<_>>(at)?.map(Datum::Real),
+        DatumKind::Bool => row.get::<Option<_>>(at)?.map(Datum::Bool),
+        DatumKind::Time => row.get::<Option<_>>(at)?.map(Datum::Time),
+        DatumKind::Bytes => row.get::<Option<_>>(at)?.map(Datum::Bytes),
+    };
+    Ok(found.unwrap_or(Datum::Null))
+}
+
+/// The generations that are kept; rows that a run has staged are not copied.
+pub(in crate::store) fn generations<S: SqlSession>(session: &S) -> Result<Vec<CopiedGeneration>, StoreError> {
+    let sql = format!(
+        "SELECT id, {}, columns, rows, digest, key, task, run, state, last_seen FROM _generation
+         WHERE state IN ('published', 'previous', 'quarantined') ORDER BY id",
+        S::ROWS_TABLE
+    );
+    session.query(&sql, &[], |row| {
+        let generation = generation::read_with_key(row)?;
+        let (task, run, state, last_seen) = (row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?);
+        Ok(CopiedGeneration { generation, task, run, state, last_seen })
+    })
 }
 
 /// Sends the rows of a generation, which a database reads one by one.

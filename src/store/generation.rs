@@ -1,0 +1,148 @@
+//! Generations: the rows of one run, as their entry in `_generation` describes them. Its state is `staging`,
+//! `published`, `previous`, `quarantined` or `old`.
+
+use chrono::{DateTime, Utc};
+
+use super::StoreError;
+use super::batch::Batch;
+use super::compare::RowShape;
+use super::digest::Digest;
+use super::names::ColumnName;
+use super::sql::{NO_LIMIT, SqlParam, SqlRow, SqlSession};
+use crate::model::{RunId, TaskName};
+
+/// A generation, without its rows.
+pub(super) struct Generation {
+    pub id: i64,
+    /// Number of the table that has its rows.
+    pub table: i64,
+    pub columns: Vec<ColumnName>,
+    /// Stored names of the key columns, where they were asked for and recorded.
+    pub key: Option<Vec<String>>,
+    pub rows: i64,
+    pub digest: Digest,
+}
+
+impl Generation {
+    /// The text columns, in their order.
+    pub fn texts(&self) -> impl Iterator<Item = &ColumnName> {
+        self.columns.iter().filter(|column| column.is_text())
+    }
+
+    pub fn shape(&self) -> RowShape {
+        (self.texts().map(|column| column.stored.clone()).collect(), self.key.clone())
+    }
+}
+
+/// The newest generation that meets a condition on one value.
+pub(super) fn find(
+    session: &impl SqlSession,
+    condition: &str,
+    value: &dyn SqlParam,
+) -> Result<Option<Generation>, StoreError> {
+    session.query_first(&select(session, "", condition), &[value], read)
+}
+
+/// As `find`, with the key columns. A SQLite file that is not migrated yet has no such column.
+pub(super) fn find_with_key(
+    session: &impl SqlSession,
+    condition: &str,
+    value: &dyn SqlParam,
+) -> Result<Option<Generation>, StoreError> {
+    session.query_first(&select(session, ", key", condition), &[value], read_with_key)
+}
+
+fn select<S: SqlSession>(_: &S, key: &str, condition: &str) -> String {
+    let table = S::ROWS_TABLE;
+    format!(
+        "SELECT id, {table}, columns, rows, digest{key} FROM _generation WHERE {condition} ORDER BY id DESC LIMIT 1"
+    )
+}
+
+fn read(row: &dyn SqlRow) -> Result<Generation, StoreError> {
+    let digest = Digest::from_bytes(&row.get::<Vec<u8>>(4)?)?;
+    Ok(Generation { id: row.get(0)?, table: row.get(1)?, columns: row.json(2)?, key: None, rows: row.get(3)?, digest })
+}
+
+pub(super) fn read_with_key(row: &dyn SqlRow) -> Result<Generation, StoreError> {
+    let key: Option<String> = row.get(5)?;
+    let key = key.map(|key| serde_json::from_str(&key)).transpose().map_err(StoreError::invalid_value)?;
+    Ok(Generation { key, ..read(row)? })
+}
+
+/// The published generation of a task.
+pub(super) fn published(session: &impl SqlSession, task: &TaskName) -> Result<Option<Generation>, StoreError> {
+    find(session, "task = $1 AND state = 'published'", task)
+}
+
+/// As `published`, with the key columns.
+pub(super) fn published_with_key(session: &impl SqlSession, task: &TaskName) -> Result<Option<Generation>, StoreError> {
+    find_with_key(session, "task = $1 AND state = 'published'", task)
+}
+
+/// The generation that a task's view shows.
+pub(super) fn published_id(session: &impl SqlSession, task: &TaskName) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT published FROM _task WHERE name = $1";
+    Ok(session.query_first(sql, &[task], |row| row.get(0))?.flatten())
+}
+
+/// The run of the newest generation of a task in a state.
+pub(super) fn newest_run(
+    session: &impl SqlSession,
+    task: &TaskName,
+    state: &'static str,
+) -> Result<Option<RunId>, StoreError> {
+    let sql = "SELECT run FROM _generation WHERE task = $1 AND state = $2 ORDER BY id DESC LIMIT 1";
+    session.query_first(sql, &[task, &state], |row| row.get(0))
+}
+
+/// Writes columns, row count, digest and key of the rows that have come so far.
+pub(super) fn write_metadata(session: &impl SqlSession, generation: i64, batch: &Batch) -> Result<(), StoreError> {
+    let key = serde_json::to_string(&batch.key).map_err(StoreError::invalid_value)?;
+    let sql = "UPDATE _generation SET columns = $2, rows = $3, digest = $4, key = $5 WHERE id = $1";
+    let digest = batch.digest.to_bytes();
+    session.modify(sql, &[&generation, &batch.columns_json()?, &batch.rows, &digest.as_slice(), &key])?;
+    Ok(())
+}
+
+pub(super) fn set_state(session: &impl SqlSession, generation: i64, state: &str) -> Result<(), StoreError> {
+    session.modify("UPDATE _generation SET state = $2 WHERE id = $1", &[&generation, &state])?;
+    Ok(())
+}
+
+/// The published rows were seen again: only `_run` and `_last_seen` change.
+pub(super) fn confirm(
+    session: &impl SqlSession,
+    task: &TaskName,
+    run: RunId,
+    published: Option<&Generation>,
+    now: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE _generation SET run = $2, last_seen = $3 WHERE id = $1";
+    session.modify(sql, &[&published.map(|old| old.id), &run, &now])?;
+    session.modify("UPDATE _task SET previous_rows = published_rows WHERE name = $1", &[task])?;
+    Ok(())
+}
+
+/// Marks the abandoned rows of a run for removal.
+pub(super) fn drop_staged(session: &impl SqlSession, run: RunId) -> Result<(), StoreError> {
+    session.modify("UPDATE _generation SET state = 'old' WHERE run = $1 AND state = 'staging'", &[&run])?;
+    Ok(())
+}
+
+/// Marks the rows before the published ones for removal.
+pub(super) fn drop_previous(session: &impl SqlSession, task: &TaskName) -> Result<(), StoreError> {
+    session.modify("UPDATE _generation SET state = 'old' WHERE task = $1 AND state = 'previous'", &[task])?;
+    Ok(())
+}
+
+/// Marks quarantined rows for removal, all but the newest.
+pub(super) fn drop_quarantined(session: &impl SqlSession, task: &TaskName, keep: u32) -> Result<(), StoreError> {
+    let sql = format!(
+        "UPDATE _generation SET state = 'old' WHERE id IN (
+             SELECT id FROM _generation WHERE task = $1 AND state = 'quarantined'
+             ORDER BY id DESC LIMIT {NO_LIMIT} OFFSET $2)"
+    );
+    session.modify(&sql, &[task, &keep])?;
+    Ok(())
+}
