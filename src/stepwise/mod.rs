@@ -10,7 +10,7 @@ use crate::page::Tree;
 use crate::page::text::collapse;
 use crate::robot::{Stepper, WalkError};
 
-pub use progress::{StepObserver, StepProgress};
+pub use progress::{StepInputError, StepObserver, StepProgress};
 
 /// Length of the excerpt of a page's text.
 const EXCERPT_CHARS: usize = 400;

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use url::Url;
 
 use crate::learn;
-use crate::learn::apply::{self, ColumnTransform};
+use crate::learn::apply::{self, ColumnTransform, ColumnTransformError};
+use crate::learn::template::TemplateError;
 use crate::learn::{LearnOptions, Template};
 use crate::model::{Column, Page, Row, Table, TraceLine};
 use crate::page::Tree;
@@ -35,13 +36,22 @@ pub struct StepProgress {
     followed_records: usize,
 }
 
+/// Why a robot cannot be stepped through.
+#[derive(Debug, thiserror::Error)]
+pub enum StepInputError {
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    #[error(transparent)]
+    Columns(#[from] ColumnTransformError),
+}
+
 impl StepProgress {
     /// `template` is the task's template as JSON; none if it has none yet.
-    pub fn new(template: Option<&str>, columns: &[Column]) -> Result<StepProgress, String> {
-        let template = template.map(Template::from_json).transpose().map_err(|error| error.to_string())?;
+    pub fn new(template: Option<&str>, columns: &[Column]) -> Result<StepProgress, StepInputError> {
+        let template = template.map(Template::from_json).transpose()?;
         Ok(StepProgress {
             template: template.map(Rc::new),
-            shape: Rc::new(ColumnTransform::new(columns).map_err(|error| error.to_string())?),
+            shape: Rc::new(ColumnTransform::new(columns)?),
             trace: Vec::new(),
             variables: BTreeMap::new(),
             new_rows: 0,
@@ -108,8 +118,8 @@ impl Observer for StepObserver {
     fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
         let mut watch = self.0.borrow_mut();
         let from = watch.followed_records;
-        let found =
-            apply::detail_links(&watch.columns, &watch.records[from..], &watch.bases, column).map_err(LinksError)?;
+        let found = apply::detail_links(&watch.columns, &watch.records[from..], &watch.bases, column)
+            .map_err(|error| LinksError(error.to_string()))?;
         watch.followed_records = watch.records.len();
         Ok(found.into_iter().map(|(row, url)| RecordLink { record: from + row, url }).collect())
     }

@@ -332,7 +332,8 @@ impl Observer for RowCollector {
     fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
         let from = std::mem::replace(&mut self.followed_records, self.batch.len());
         let rows = &self.batch[from.min(self.batch.len())..];
-        let found = apply::detail_links(&self.columns, rows, &self.bases, column).map_err(LinksError)?;
+        let found = apply::detail_links(&self.columns, rows, &self.bases, column)
+            .map_err(|error| LinksError(error.to_string()))?;
         Ok(found.into_iter().map(|(row, url)| RecordLink { record: from + row, url }).collect())
     }
 

@@ -19,7 +19,7 @@ use crate::daemon::child::stepping::StepProcess;
 use crate::daemon::schedule::crash_backoff;
 use crate::daemon::store_handle::StoreHandle;
 use crate::daemon::threads;
-use crate::model::{Failure, RunId, StepwiseState, Verdict, shortage};
+use crate::model::{Failure, RunId, StepwiseState, TaskName, Verdict, shortage};
 use crate::protocol::{RunJob, StepJob};
 use crate::store::{BeginOutcome, RunStart, Store, StoreError, Trigger};
 use crate::tasks;
@@ -65,6 +65,18 @@ pub enum RunResult {
     SlotTaken,
     /// The task was assigned to another daemon.
     NotOurs,
+}
+
+/// Why a stepping session could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StepStartError {
+    /// The job could not be built.
+    #[error("{0}")]
+    Job(String),
+    #[error("starting the process failed: {}", shortage::in_words(.0))]
+    Spawn(io::Error),
+    #[error("the robot could not be started; `pieme run {0}` says why")]
+    NoAnswer(TaskName),
 }
 
 /// How a run ended.
@@ -147,16 +159,15 @@ impl Runner {
     }
 
     /// Starts a stepping session and waits until it is ready for the first step.
-    pub async fn start_stepping(&self, folder: &TaskFolder) -> Result<(StepProcess, StepwiseState), String> {
+    pub async fn start_stepping(&self, folder: &TaskFolder) -> Result<(StepProcess, StepwiseState), StepStartError> {
         let built = job::fetch_input(&self.config, folder, RunId::new());
-        let (fetch, scratch) = built.map_err(|verdict| verdict.sentence)?;
+        let (fetch, scratch) = built.map_err(|verdict| StepStartError::Job(verdict.sentence))?;
         let started =
             StepProcess::start(&self.spawner, self.host_limiter.clone(), folder, StepJob { fetch }, scratch).await;
-        let mut process =
-            started.map_err(|error| format!("starting the process failed: {}", shortage::in_words(&error)))?;
+        let mut process = started.map_err(StepStartError::Spawn)?;
         match process.first_state().await {
             Some(state) => Ok((process, state)),
-            None => Err(format!("the robot could not be started; `pieme run {}` says why", folder.name)),
+            None => Err(StepStartError::NoAnswer(folder.name.clone())),
         }
     }
 

@@ -9,25 +9,34 @@ use crate::model::Row;
 /// Minimum share of links in a link column.
 const MIN_LINK_SHARE: f64 = 0.6;
 
+/// Why no links to detail pages can be followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DetailLinksError {
+    #[error("there is no column `{name}` to follow; there are {}", columns.join(", "))]
+    NoSuchColumn { name: String, columns: Vec<String> },
+    #[error("no column of the rows holds links; name one in the step's `column`")]
+    NoLinks,
+}
+
 /// Row and address of each link in `column`, or else in the link column with the most distinct addresses.
 pub fn detail_links(
     columns: &[String],
     rows: &[Row],
     bases: &[Url],
     column: Option<&str>,
-) -> Result<Vec<(usize, Url)>, String> {
+) -> Result<Vec<(usize, Url)>, DetailLinksError> {
     let wanted = match column {
         Some(name) => columns
             .iter()
             .position(|it| it == name)
-            .ok_or_else(|| format!("there is no column `{name}` to follow; there are {}", columns.join(", ")))?,
+            .ok_or_else(|| DetailLinksError::NoSuchColumn { name: name.to_owned(), columns: columns.to_vec() })?,
         None if rows.is_empty() => return Ok(Vec::new()),
         None => (0..columns.len())
             .filter_map(|column| Some((column, distinct_targets(rows, bases, column)?)))
             .rev()
             .max_by_key(|(_, different)| *different)
             .map(|(column, _)| column)
-            .ok_or_else(|| "no column of the rows holds links; name one in the step's `column`".to_owned())?,
+            .ok_or(DetailLinksError::NoLinks)?,
     };
     let link = |(index, row): (usize, &Row)| Some((index, address(row, bases, wanted)?));
     Ok(rows.iter().enumerate().filter_map(link).collect())
@@ -77,7 +86,7 @@ mod tests {
             row(&["Desk", "/i/2.jpg", "/shops/a", "product/2"]),
         ];
         let bases = [Url::parse("http://shop.test/list/").expect("a URL")];
-        let shown = |found: Result<Vec<(usize, Url)>, String>| {
+        let shown = |found: Result<Vec<(usize, Url)>, DetailLinksError>| {
             found.map(|all| all.iter().map(|(row, url)| format!("{row} {url}")).collect::<Vec<_>>().join(", "))
         };
         let products = "0 http://shop.test/list/product/1, 1 http://shop.test/list/product/2";
@@ -86,7 +95,7 @@ mod tests {
         assert_eq!(shown(detail_links(&columns, &rows, &bases, Some("shop"))).as_deref(), Ok(shops));
         assert!(
             detail_links(&columns, &rows, &bases, Some("link_2"))
-                .is_err_and(|why| why.contains("name, image, shop, link"))
+                .is_err_and(|why| why.to_string().contains("name, image, shop, link"))
         );
         assert!(detail_links(&columns[..1], &rows, &bases, None).is_err());
     }

@@ -9,7 +9,7 @@ mod offset;
 mod similarity;
 mod transform;
 
-pub use detail_links::detail_links;
+pub use detail_links::{DetailLinksError, detail_links};
 pub(super) use extraction::table;
 pub use extraction::{
     Extraction, TemplateMatch, TemplateReader, extract, rank_templates, records, visible, visible_text_columns,

@@ -145,7 +145,8 @@ async fn begin(at: TaskPage) -> Result<Redirect, WebError> {
     let read = blocking(move || tasks::read(&dir).map(|folder| (ScriptText::of(&folder), folder)));
     let (text, folder) = read.await?.map_err(|problem| WebError::Refused(problem.to_string()))?;
     let folder = Arc::new(folder);
-    let (stepping, stepped) = at.web.daemon.runner.start_stepping(&folder).await.map_err(WebError::Refused)?;
+    let started = at.web.daemon.runner.start_stepping(&folder).await;
+    let (stepping, stepped) = started.map_err(|error| WebError::Refused(error.to_string()))?;
     let seen = StepView { stepped, page: Vec::new(), used: Instant::now(), has_ended: false };
     let stepping = Arc::new(tokio::sync::Mutex::new(stepping));
     at.web.step_sessions.insert(at.task().clone(), StepSession { process: stepping, text, view: Mutex::new(seen) });
