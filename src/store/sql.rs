@@ -193,7 +193,8 @@ cells! {
     u32: SqlValue::Int(number) => u32::try_from(number).map_err(StoreError::invalid_value);
     // A count.
     u64: SqlValue::Int(number) => Ok(u64::try_from(number).unwrap_or(0));
-    f64: SqlValue::Real(number) => Ok(number);
+    // SQLite may keep a whole number as an integer.
+    f64: SqlValue::Real(number) => Ok(number), SqlValue::Int(number) => Ok(number as f64);
     // SQLite has no booleans.
     bool: SqlValue::Bool(is_so) => Ok(is_so), SqlValue::Int(number) => Ok(number != 0);
     // SQLite keeps timestamps as texts.

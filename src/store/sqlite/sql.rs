@@ -97,7 +97,7 @@ fn with_statement<T>(
 
 fn bind(statement: &mut Statement<'_>, values: SqlParams<'_>) -> Result<(), StoreError> {
     let expected = statement.parameter_count();
-    if values.len() != expected {
+    if values.len() != expected || values.len() > PARAMETERS.len() {
         return Err(rusqlite::Error::InvalidParameterCount(values.len(), expected).into());
     }
     for (name, value) in PARAMETERS.iter().zip(values) {
