@@ -19,7 +19,7 @@ pub enum ListenAddress {
     Unix(PathBuf),
 }
 
-/// The text is no listen address.
+/// The text is not a listen address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an address to listen on; write \"127.0.0.1:8642\", \"unix:state/web.sock\" or \"off\"")]
 pub struct ListenAddressError(String);

@@ -119,3 +119,13 @@ fn commands_on_files_say_what_is_missing() {
     assert_eq!((replayed.code, lines.len()), (1, 2), "{}", replayed.stdout);
     assert_eq!((&lines[0]["outcome"], &lines[1]["cause"]), (&"published".into(), &"limit".into()));
 }
+
+#[test]
+fn a_host_name_that_is_too_long_ends_a_run_with_a_sentence_and_not_at_its_time_limit() {
+    let stage = Stage::new();
+    let host = [&"a".repeat(60)[..]; 5].join(".");
+    stage.write("tasks/long/task.toml", &format!("url = \"http://{host}/list\"\n[limits]\ntimeout = \"20s\"\n"));
+    let said = stage.pieme(&["run", "long"]);
+    assert_eq!(said.code, 75, "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("the host name has 304 bytes; a name can have 255"), "{}", said.stdout);
+}

@@ -44,7 +44,7 @@ impl SharedHostLimiter {
         let granted = book.calendar.remove_run(run, now);
         book.notify_granted(granted);
         let host = host.to_ascii_lowercase();
-        // A longer name is no host's.
+        // No host name is longer than that.
         if host.len() > MAX_HOST_BYTES {
             return;
         }
