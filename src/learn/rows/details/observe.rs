@@ -142,7 +142,7 @@ impl WordIndex {
             there.is_some_and(|there| there.iter().zip(run).all(|(print, word)| *print == word.fingerprint))
                 && (run.len() > 1 || alone())
         };
-        // BoundedMessage, because a pair of words may be repeated all over a page.
+        // Bounded, because a pair of words may be repeated all over a page.
         starts.iter().take(MAX_POSITIONS * 20).filter(is_here).take(MAX_POSITIONS).copied().collect()
     }
 }
