@@ -100,9 +100,7 @@ impl ColumnMeasure {
         let (is, was) = (self.kind?, self.kind_before?);
         (is_watched && is != was).then(|| format!("the column {name} now holds {is}; good runs had {was}"))
     }
-}
 
-impl ColumnMeasure {
     /// A clause about texts without a value of the column's type.
     fn unread_clause(&self) -> String {
         match self.type_ {
@@ -135,31 +133,19 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
-    use crate::model::{Outcome, PastRun, Publication, RunId, RunStatistics, Verdict};
+    use crate::judge::past_run;
+    use crate::model::{Outcome, PastRun, Publication, RunStatistics, Verdict};
 
     fn column(name: &str, filled: u64, words: u64) -> ColumnStatistics {
-        let numbers = filled - words;
-        ColumnStatistics {
-            name: name.to_owned(),
-            filled,
-            words,
-            numbers,
-            links: 0,
-            different: filled,
-            unread: 0,
-            is_text: true,
-        }
+        let (name, numbers, different) = (name.to_owned(), filled - words, filled);
+        ColumnStatistics { name, filled, words, numbers, different, is_text: true, ..ColumnStatistics::default() }
     }
 
     fn good_run(columns: Vec<ColumnStatistics>) -> PastRun {
         let figures = RunStatistics { columns, ..RunStatistics::default() };
         let outcome = Outcome::Published(Publication::Changed);
-        let verdict = Verdict { outcome, rows: 10, statistics: figures, ..Verdict::interrupted() };
-        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
-        PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }
+        past_run(Verdict { outcome, rows: 10, statistics: figures, ..Verdict::interrupted() })
     }
 
     #[test]

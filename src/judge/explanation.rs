@@ -3,9 +3,7 @@
 use serde::Serialize;
 
 use super::columns::{self, ColumnMeasure};
-use super::new_signs;
-use super::record_overlap;
-use super::record_overlap::OverlapMeasure;
+use super::record_overlap::{self, OverlapMeasure};
 use super::rows::{self, RowMeasure};
 use super::window::Window;
 use crate::model::task::Expect;
@@ -86,14 +84,7 @@ fn part_measures(expect: &Expect, verdict: &Verdict) -> Vec<PartMeasure> {
 }
 
 fn sign_measures(verdict: &Verdict, window: &Window<'_>) -> Vec<SignMeasure> {
-    let now = verdict.statistics.signs;
-    let (before, news) = (new_signs::in_good_runs(window).each(), new_signs::of(&now, window).each());
-    let each = now.each().into_iter().zip(before).zip(news);
-    let measure = |(((sign, now), (_, before)), (_, is_news)): (((_, _), (_, _)), (_, _))| SignMeasure {
-        sign,
-        now,
-        before,
-        is_news,
-    };
+    let each = verdict.statistics.signs.each().into_iter().zip(window.signs().each());
+    let measure = |((sign, now), (_, before))| SignMeasure { sign, now, before, is_news: now && !before };
     each.map(measure).collect()
 }

@@ -2,7 +2,6 @@
 
 mod columns;
 mod explanation;
-mod new_signs;
 mod numbers;
 mod record_overlap;
 mod rows;
@@ -19,3 +18,9 @@ pub use rows::RowMeasure;
 pub use state::{Severity, TaskSnapshot, advice, severity, since, state, stuck_sentence};
 pub use tally::Tally;
 pub use verdict::{RunObservation, TemplateOrigin, verdict};
+
+#[cfg(test)]
+fn past_run(verdict: crate::model::Verdict) -> crate::model::PastRun {
+    let then = chrono::DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
+    crate::model::PastRun { run: crate::model::RunId::new(), started_at: then, ended_at: then, verdict }
+}

@@ -59,11 +59,8 @@ pub fn sketch(key: &[String], past: &[PastRun]) -> Option<MinHash> {
 mod tests {
     use std::ops::Range;
 
-    use chrono::DateTime;
-
     use super::*;
-    use crate::judge::{RunObservation, Tally, TemplateOrigin, verdict};
-    use crate::model::RunId;
+    use crate::judge::{RunObservation, Tally, TemplateOrigin, past_run, verdict};
     use crate::model::task::Expect;
 
     /// A run that found these hotels; `past` is newest first.
@@ -86,12 +83,11 @@ mod tests {
 
     /// Outcome and cause of the last of several consecutive runs.
     fn last_of(runs: &[Range<u32>]) -> String {
-        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
         let (mut past, mut words): (Vec<PastRun>, String) = Default::default();
         for hotels in runs {
             let verdict = verdict(&Expect::default(), &[], &seen(hotels.clone(), &past), &past);
             words = format!("{} {}", verdict.outcome.word(), verdict.outcome.cause());
-            past.insert(0, PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict });
+            past.insert(0, past_run(verdict));
         }
         words
     }
@@ -116,9 +112,7 @@ mod tests {
     fn records_are_known_by_what_does_not_change() {
         let first = seen(0..40, &[]);
         assert_eq!(first.statistics.records, None, "nothing is known before the first good run");
-        let verdict = verdict(&Expect::default(), &[], &first, &[]);
-        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
-        let past = [PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }];
+        let past = [past_run(verdict(&Expect::default(), &[], &first, &[]))];
         assert_eq!(identifying_columns(&[], &past), ["name"], "prices differ too, and change");
         assert_eq!(identifying_columns(&["link".to_owned()], &past), ["link"], "a person has said so");
     }

@@ -80,20 +80,13 @@ impl RowMeasure {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
-    use crate::model::{Failure, Outcome, PastRun, Publication, RunId, Verdict};
+    use crate::judge::past_run;
+    use crate::model::{Failure, Outcome, PastRun, Publication, Verdict};
 
     fn good(rows: &[u64]) -> Vec<PastRun> {
-        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
         let outcome = Outcome::Published(Publication::Changed);
-        let run = |&rows: &u64| PastRun {
-            run: RunId::new(),
-            started_at: then,
-            ended_at: then,
-            verdict: Verdict { outcome, rows, ..Verdict::failed(Failure::Internal, "") },
-        };
+        let run = |&rows: &u64| past_run(Verdict { outcome, rows, ..Verdict::failed(Failure::Internal, "") });
         rows.iter().map(run).collect()
     }
 

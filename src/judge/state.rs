@@ -130,16 +130,7 @@ pub fn since(state: State, standing: &TaskSnapshot, past: &[PastRun]) -> Option<
         State::Overdue | State::Queued => standing.next_due,
         State::Config if standing.problem.is_some() => None,
         State::Running | State::Paused | State::Never => None,
-        State::Crash
-        | State::Config
-        | State::Login
-        | State::Blocked
-        | State::NeedsLabel
-        | State::Quarantined
-        | State::Failed
-        | State::Empty
-        | State::Changed
-        | State::Ok => {
+        _ => {
             // `changed` describes one run; for the duration it counts as `ok`.
             let left = |run: &PastRun| match state_after_run(run, true) {
                 State::Changed => State::Ok,
@@ -175,7 +166,7 @@ pub fn advice(state: State, name: &TaskName, standing: &TaskSnapshot) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Emptiness, RunId, Verdict};
+    use crate::model::{RunId, Verdict};
 
     fn at(seconds: i64) -> DateTime<Utc> {
         DateTime::from_timestamp(1_800_000_000 + seconds, 0).expect("a time of this century")

@@ -58,8 +58,8 @@ impl Tally {
             self.columns =
                 columns.map(|(name, is_text)| ColumnStatistics { name, is_text, ..Default::default() }).collect();
             self.different = vec![HashSet::new(); self.columns.len()];
+            let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
             if let Some((sketch, places)) = &mut self.records {
-                let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
                 match sketch.columns.iter().map(place).collect() {
                     Some(found) => *places = found,
                     // A missing column identifies nothing.
@@ -67,7 +67,6 @@ impl Tally {
                 }
             }
             if let Some(key) = &mut self.key {
-                let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
                 key.places = key.columns.iter().filter_map(place).collect();
             }
         }
@@ -81,11 +80,7 @@ impl Tally {
         for ((column, different), cell) in self.columns.iter_mut().zip(&mut self.different).zip(cells) {
             let Some(value) = cell.as_deref().map(str::trim).filter(|value| !value.is_empty()) else { continue };
             column.filled += 1;
-            *match CellKind::of(value) {
-                CellKind::Number => &mut column.numbers,
-                CellKind::Words => &mut column.words,
-                CellKind::Link => &mut column.links,
-            } += 1;
+            *kind_counter(column, value) += 1;
             if different.len() < MAX_DIFFERENT {
                 different.insert(self.hashes.hash_one(value));
             }
@@ -132,27 +127,18 @@ impl KeyTally {
     }
 }
 
-/// A rough kind of value; prices and dates are numbers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CellKind {
-    Number,
-    Words,
-    Link,
-}
-
-impl CellKind {
-    fn of(value: &str) -> CellKind {
-        let has_scheme = value.starts_with("http://") || value.starts_with("https://");
-        if has_scheme || value.starts_with('/') || value.starts_with("../") {
-            return CellKind::Link;
-        }
-        let (mut digits, mut letters) = (0_u32, 0_u32);
-        for c in value.chars() {
-            digits += u32::from(c.is_numeric());
-            letters += u32::from(c.is_alphabetic());
-        }
-        if digits > 0 && digits >= letters { CellKind::Number } else { CellKind::Words }
+/// The counter of a value's rough kind; prices and dates are numbers.
+fn kind_counter<'c>(column: &'c mut ColumnStatistics, value: &str) -> &'c mut u64 {
+    let has_scheme = value.starts_with("http://") || value.starts_with("https://");
+    if has_scheme || value.starts_with('/') || value.starts_with("../") {
+        return &mut column.links;
     }
+    let (mut digits, mut letters) = (0_u32, 0_u32);
+    for c in value.chars() {
+        digits += u32::from(c.is_numeric());
+        letters += u32::from(c.is_alphabetic());
+    }
+    if digits > 0 && digits >= letters { &mut column.numbers } else { &mut column.words }
 }
 
 #[cfg(test)]

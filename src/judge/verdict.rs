@@ -1,7 +1,7 @@
 //! Decides outcome and cause of a run whose robot reached the pages.
 
 use super::window::Window;
-use super::{columns, new_signs, record_overlap, rows};
+use super::{columns, record_overlap, rows};
 use crate::model::task::Expect;
 use crate::model::{
     Column, Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunStatistics, Verdict, counted,
@@ -70,7 +70,7 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
     }
     let is_strange = record_overlap::measure(&seen.statistics, window).is_strange;
     if let Some(sentence) = rows::measure(expect, rows, is_strange, window).off {
-        return if new_signs::of(&seen.statistics.signs, window).cut_off {
+        return if window.new_signs(&seen.statistics.signs).cut_off {
             (Outcome::Failed(Failure::Network), format!("the page is cut off: {sentence}"))
         } else {
             (Outcome::Quarantined(Quarantine::Rows), sentence)
@@ -89,7 +89,7 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
 
 /// The outcome by the signs of a page without its list: block page, login form, error page, cut off, no results.
 fn outcome_from_signs(expect: &Expect, seen: &RunObservation, window: &Window<'_>) -> Option<(Outcome, String)> {
-    let news = new_signs::of(&seen.statistics.signs, window);
+    let news = window.new_signs(&seen.statistics.signs);
     let failed = |cause: Failure, sentence: &str| Some((Outcome::Failed(cause), sentence.to_owned()));
     if news.blocked {
         return failed(Failure::Blocked, "the site blocks robots and shows no list; the last good rows stay published");
@@ -135,10 +135,8 @@ fn no_list_outcome(pages: u32) -> (Outcome, String) {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
-    use crate::model::RunId;
+    use crate::judge::past_run;
 
     fn seen(rows: u64, similarity: f64) -> RunObservation {
         RunObservation {
@@ -152,9 +150,7 @@ mod tests {
     }
 
     fn good_run(rows: u64) -> PastRun {
-        let verdict = verdict(&Expect::default(), &[], &seen(rows, 1.0), &[]);
-        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
-        PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }
+        past_run(verdict(&Expect::default(), &[], &seen(rows, 1.0), &[]))
     }
 
     #[test]

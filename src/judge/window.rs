@@ -3,7 +3,7 @@
 //! It has up to eight runs, not the last one alone: a list that loses a third of its rows each day would otherwise
 //! always be only a little smaller than the day before.
 
-use crate::model::{ColumnStatistics, MinHash, PastRun};
+use crate::model::{ColumnStatistics, MinHash, PastRun, Signs};
 
 /// Maximum number of good runs in the window.
 const MAX_GOOD_RUNS: usize = 8;
@@ -68,9 +68,28 @@ impl<'p> Window<'p> {
         self.good.iter().filter_map(|run| run.verdict.statistics.records.as_ref()).collect()
     }
 
-    /// Does it hold for any good run?
-    pub fn any(&self, shows: impl Fn(&PastRun) -> bool) -> bool {
-        self.good.iter().any(|run| shows(run))
+    /// The signs of a page (login form, error page, block page) that any good run had.
+    pub fn signs(&self) -> Signs {
+        let any = |sign: fn(&Signs) -> bool| self.good.iter().any(|run| sign(&run.verdict.statistics.signs));
+        Signs {
+            login: any(|it| it.login),
+            blocked: any(|it| it.blocked),
+            error: any(|it| it.error),
+            no_results: any(|it| it.no_results),
+            cut_off: any(|it| it.cut_off),
+        }
+    }
+
+    /// The signs that no good run had: only these count.
+    pub fn new_signs(&self, signs: &Signs) -> Signs {
+        let before = self.signs();
+        Signs {
+            login: signs.login && !before.login,
+            blocked: signs.blocked && !before.blocked,
+            error: signs.error && !before.error,
+            no_results: signs.no_results && !before.no_results,
+            cut_off: signs.cut_off && !before.cut_off,
+        }
     }
 
     /// The row counts of the good runs, newest first.
@@ -81,14 +100,12 @@ impl<'p> Window<'p> {
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
-
     use super::*;
-    use crate::model::{Failure, Outcome, Publication, Quarantine, RunId, RunStatistics, Verdict};
+    use crate::judge::past_run;
+    use crate::model::{Failure, Outcome, Publication, Quarantine, RunStatistics, Verdict};
 
     /// Newest first; `-` before a count: quarantined, `!` after it: accepted by a person.
     fn past(runs: &str) -> Vec<PastRun> {
-        let then = DateTime::from_timestamp(1_800_000_000, 0).expect("a time of this century");
         let run = |word: &str| {
             let outcome = match word.starts_with('-') {
                 true => Outcome::Quarantined(Quarantine::Rows),
@@ -96,8 +113,7 @@ mod tests {
             };
             let figures = RunStatistics { accepted: word.ends_with('!'), ..RunStatistics::default() };
             let rows = word.trim_matches(['-', '!']).parse().expect("a number");
-            let verdict = Verdict { outcome, rows, statistics: figures, ..Verdict::failed(Failure::Internal, "") };
-            PastRun { run: RunId::new(), started_at: then, ended_at: then, verdict }
+            past_run(Verdict { outcome, rows, statistics: figures, ..Verdict::failed(Failure::Internal, "") })
         };
         runs.split_whitespace().map(run).collect()
     }

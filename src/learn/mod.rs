@@ -21,3 +21,6 @@ pub use candidates::{
 pub use teach::{DetailPage, Help, HelpError, ListAndDetail, learn_with, learn_with_details};
 pub use template::Template;
 pub use view::{Limit, PageView};
+
+#[cfg(test)]
+mod tests;

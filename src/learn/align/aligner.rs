@@ -1,10 +1,14 @@
 //! Aligns rows to known columns.
 
-use foldhash::{HashMap, HashMapExt, HashSet};
+use std::rc::Rc;
 
+use foldhash::{HashMap, HashSet};
+
+use super::headings::RowHeadings;
 use super::profile::Profile;
 use super::scores::{MatchScores, best_pairs, greedy_pairs};
 use crate::learn::view::{Leaf, LeafKind, Limit, PathId, PathInterner};
+use crate::page::tokens::Span;
 
 /// Budgets for aligning rows to known columns: pairs of leaf and column compared, and the cost of scoring them. Rows
 /// beyond them are aligned greedily ([`greedy_pairs`]). They hold for the whole list, plus
@@ -21,6 +25,7 @@ const NEW_PATH: f64 = 0.5;
 const SAME_CLASSES: f64 = 0.9;
 
 /// Aligns rows to fixed columns; rows with the same signature are aligned once.
+#[derive(Default)]
 pub struct Aligner {
     pub columns: Vec<Profile>,
     scores: MatchScores,
@@ -36,23 +41,24 @@ pub struct Aligner {
     used_greedy_pairs: bool,
 }
 
+/// A row with its leaves and their alignment.
+pub struct AlignedRow {
+    pub span: Span,
+    pub leaves: Vec<Leaf>,
+    pub cells: Vec<Option<usize>>,
+    pub headings: Rc<RowHeadings>,
+}
+
 type LeafSignature = (LeafKind, PathId, PathId, u64);
 
 impl Aligner {
     pub fn new(columns: Vec<Profile>) -> Aligner {
-        let anchors = columns.iter().flat_map(Profile::anchors).collect();
-        let weight = columns.iter().map(|column| f64::from(column.count)).sum();
-        let (known, build) = (HashMap::new(), Vec::new());
         Aligner {
             scores: MatchScores::of(&columns),
+            anchors: columns.iter().flat_map(Profile::anchors).collect(),
+            weight: columns.iter().map(|column| f64::from(column.count)).sum(),
             columns,
-            anchors,
-            alignments: known,
-            row_signature: build,
-            weight,
-            comparisons: 0,
-            leaves: 0,
-            used_greedy_pairs: false,
+            ..Aligner::default()
         }
     }
 

@@ -1,11 +1,9 @@
 //! Assembles the template's tree from aligned rows: the elements that contain the slots, optional parts and choices.
 
-use foldhash::{HashMap, HashMapExt};
-
 use super::alignment::Alignment;
 use crate::learn::rows::RowSet;
 use crate::learn::template::{RowPart, Slot, TemplateElement, TrainingFit, Variant, slots_used};
-use crate::learn::view::{Leaf, LeafKind, PageView, PathId, PathInterner, sample};
+use crate::learn::view::{Leaf, LeafKind, PageView, PathId, PathInterner, count_keys, grouped, sample};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
@@ -40,18 +38,16 @@ pub fn variant(
         }
     }
     let parts = builder.parts(0, slots.len(), 0, 1.0);
-    let sources = Vec::new();
-    let repeats = repeats.iter().map(|&path| paths.path_text(path)).collect();
     Variant {
         finder: set.finder,
         rows: set.rows.len() as u32,
         floor: 0.5,
         own: TrainingFit::default(),
         header: Vec::new(),
-        repeats,
+        repeats: repeats.iter().map(|&path| paths.path_text(path)).collect(),
         parts,
         slots,
-        sources,
+        sources: Vec::new(),
         rule: None,
     }
 }
@@ -200,17 +196,14 @@ fn steps(class_path: &str) -> Vec<(String, Vec<String>)> {
 fn shared_depths(view: &PageView<'_>, set: &RowSet, rows: &[Vec<Leaf>], alignment: &Alignment) -> Vec<usize> {
     let mut together = vec![0; alignment.columns.len()];
     for j in 1..together.len() {
-        let mut votes: HashMap<usize, usize> = HashMap::new();
         let both = set
             .rows
             .iter()
             .zip(rows)
             .zip(&alignment.cells)
             .filter_map(|((&span, row), cells)| Some((span, row[cells[j - 1]?].holder, row[cells[j]?].holder)));
-        for (span, a, b) in both.take(MAX_SAMPLED_ROWS) {
-            *votes.entry(shared_depth(view, span, a, b)).or_default() += 1;
-        }
-        let best = votes.into_iter().max_by_key(|&(depth, count)| (count, depth));
+        let depths = both.take(MAX_SAMPLED_ROWS).map(|(span, a, b)| shared_depth(view, span, a, b));
+        let best = count_keys(depths).into_iter().max_by_key(|&(depth, count)| (count, depth));
         // Never in one row together: the common prefix of the paths decides.
         together[j] = best.map_or(usize::MAX, |(depth, _)| depth);
     }
@@ -232,21 +225,8 @@ fn shared_depth(view: &PageView<'_>, row: Span, a: NodeId, b: NodeId) -> usize {
 /// The classes that most rows share; `None` unless each row is one element.
 fn root_classes(view: &PageView<'_>, rows: &[Span]) -> Option<Vec<String>> {
     let tree = view.tree();
-    let mut order: Vec<&str> = Vec::new();
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for &row in rows {
-        let root = view.tokens.list[row.start as usize].node;
-        if view.span(root) != row {
-            return None;
-        }
-        for class in tree.classes(root) {
-            let count = counts.entry(class).or_default();
-            if *count == 0 {
-                order.push(class);
-            }
-            *count += 1;
-        }
-    }
-    order.retain(|class| counts[class] as f64 >= ROOT_CLASS * rows.len() as f64);
-    Some(order.into_iter().map(str::to_owned).collect())
+    let roots: Vec<NodeId> = rows.iter().map(|&row| view.root(row)).collect::<Option<_>>()?;
+    let groups = grouped(roots.iter().flat_map(|&root| tree.classes(root)).map(|class| (class, class)));
+    let shared = groups.iter().filter(|group| group.len() as f64 >= ROOT_CLASS * rows.len() as f64);
+    Some(shared.map(|group| group[0].to_owned()).collect())
 }

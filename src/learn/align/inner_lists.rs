@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::learn::view::{Leaf, LeafKind, PathId, PathInterner, class_step, first_leaves, leaves, value_type};
+use crate::learn::view::{
+    Leaf, LeafKind, PathId, PathInterner, class_step, count_keys, first_leaves, leaves, value_type,
+};
 use crate::page::tokens::{Span, Tokens};
 use crate::page::{NodeId, Tree};
 
@@ -159,24 +161,17 @@ impl InnerListStatistics {
         sizes.sort_unstable();
         let median = sizes[sizes.len() / 2];
         let alike = sizes.iter().filter(|&&size| size == median).count();
-        let (first, others) = self.texts.split_first().map_or((&[][..], Vec::new()), |(first, others)| {
-            (first.as_slice(), others.iter().flatten().collect::<Vec<_>>())
-        });
-        let shares = |kinds: &mut dyn Iterator<Item = u8>| {
+        let first: Vec<&String> = self.texts.iter().take(1).flatten().collect();
+        let others: Vec<&String> = self.texts.iter().skip(1).flatten().collect();
+        let shares = |texts: &[&String]| {
             let mut shares = [0.0_f64; 16];
-            let mut all = 0.0_f64;
-            for kind in kinds {
-                shares[usize::from(kind) % 16] += 1.0;
-                all += 1.0;
-            }
-            shares.map(|share| share / all.max(1.0))
+            texts.iter().for_each(|text| shares[usize::from(value_type(text)) % 16] += 1.0);
+            shares.map(|share| share / texts.len().max(1) as f64)
         };
-        let a = shares(&mut first.iter().map(|text| value_type(text)));
-        let b = shares(&mut others.iter().map(|text| value_type(text)));
-        let kinds: f64 = a.iter().zip(&b).map(|(a, b)| a.min(*b)).sum();
-        let length = |texts: usize, chars: usize| chars as f64 / texts.max(1) as f64 + 1.0;
-        let ratio = length(first.len(), first.iter().map(String::len).sum())
-            / length(others.len(), others.iter().map(|text| text.len()).sum());
+        let kinds: f64 = shares(&first).iter().zip(&shares(&others)).map(|(a, b)| a.min(*b)).sum();
+        let chars = |texts: &[&String]| texts.iter().map(|text| text.len()).sum::<usize>() as f64;
+        let length = |texts: &[&String]| chars(texts) / texts.len().max(1) as f64 + 1.0;
+        let ratio = length(&first) / length(&others);
         let has_texts = !first.is_empty() && !others.is_empty();
         let alike_texts = kinds >= SAME_KINDS && (1.0 / SAME_LENGTH..=SAME_LENGTH).contains(&ratio);
         alike * 3 >= sizes.len() * 2 && (!has_texts || alike_texts)
@@ -187,9 +182,7 @@ impl InnerListStatistics {
         let texts = || self.texts.iter().flatten();
         let labelled = texts().filter(|text| text.contains(": ") || text.ends_with(':')).count();
         let says_the_same = |texts: &Vec<String>| {
-            let mut counts: HashMap<&str, usize> = HashMap::new();
-            texts.iter().for_each(|text| *counts.entry(text).or_default() += 1);
-            let most = counts.into_values().max().unwrap_or(0);
+            let most = count_keys(texts).into_values().max().unwrap_or(0);
             texts.len() >= 3 && most as f64 >= SAME_VALUE * texts.len() as f64
         };
         (labelled as f64) < MIN_LABELLED_SHARE * texts().count().max(1) as f64 && !self.texts.iter().any(says_the_same)
@@ -234,7 +227,7 @@ fn fold(tree: &Tree, row: Vec<Leaf>, repeat: PathId, paths: &PathInterner) -> Ve
 #[cfg(test)]
 mod tests {
     use crate::learn::apply::{extract, visible};
-    use crate::learn::{LearnOptions, learn};
+    use crate::learn::tests::first;
     use crate::page::Tree;
 
     fn registry(books: &[(&str, &[&str])]) -> String {
@@ -254,14 +247,12 @@ mod tests {
     ];
 
     fn check(html: &str, expected: &str) {
-        let first = learn(&[Tree::parse(html)], &LearnOptions::default()).remove(0);
-        assert_eq!(first.template.to_string(), expected);
+        assert_eq!(first(html).template.to_string(), expected);
     }
 
     #[test]
     fn a_list_inside_a_row_is_one_column_with_several_values() {
-        let page = Tree::parse(&registry(&BOOKS));
-        let first = learn(std::slice::from_ref(&page), &LearnOptions::default()).remove(0);
+        let first = first(&registry(&BOOKS));
         let shown = visible(&first.table, &first.template);
         let tags = shown.columns.iter().position(|name| name == "tag").expect("the class says it");
         assert_eq!(shown.rows[3].cells[tags].as_deref(), Some("woods, pond, solitude, beans"));
@@ -273,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_row_with_a_far_longer_inner_list_still_belongs_to_the_list() {
-        let template = learn(&[Tree::parse(&registry(&BOOKS))], &LearnOptions::default()).remove(0).template;
+        let template = first(&registry(&BOOKS)).template;
         let many: Vec<String> = (0..40).map(|i| format!("word{i}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let next =

@@ -1,6 +1,5 @@
 //! Alignment: rows → cells of common columns, with optional parts and inner lists.
 
-mod aligned_row;
 mod aligner;
 mod alignment;
 pub mod assemble;
@@ -10,8 +9,7 @@ mod positions;
 mod profile;
 mod scores;
 
-pub use aligned_row::AlignedRow;
-pub use aligner::Aligner;
+pub use aligner::{AlignedRow, Aligner};
 pub use alignment::align;
 pub use headings::{RowHeadings, headings};
 pub use positions::{SlotPositions, record_sibling_counts};

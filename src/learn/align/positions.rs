@@ -4,11 +4,9 @@
 //! every value moves into the wrong column, and no tag of the template is missing. For such slots the template stores
 //! how many elements a row has at the path, empty ones included, if all rows have the same number.
 
-use foldhash::{HashMap, HashMapExt};
-
-use super::aligned_row::AlignedRow;
+use super::aligner::AlignedRow;
 use crate::learn::template::{SiblingCounts, Slot};
-use crate::learn::view::{OpenPath, PathId, PathInterner, sample};
+use crate::learn::view::{OpenPath, PathId, PathInterner, count_keys, sample};
 use crate::page::tokens::{Span, TokenKind, Tokens};
 
 /// Minimum share of rows with the same number of cells; a heading row in a table is one cell over the whole width.
@@ -125,13 +123,10 @@ fn slot_paths(slot: &Slot, paths: &mut PathInterner) -> PathPair {
 
 /// The commonest count, if at least this share has it.
 fn common_count(counts: impl Iterator<Item = u32>, share: f64) -> Option<u32> {
-    let mut seen: HashMap<u32, u32> = HashMap::new();
-    for count in counts {
-        *seen.entry(count).or_default() += 1;
-    }
-    let all: u32 = seen.values().sum();
+    let seen = count_keys(counts);
+    let all: usize = seen.values().sum();
     let (&count, &times) = seen.iter().max_by_key(|(_, times)| **times)?;
-    (count > 0 && f64::from(times) >= share * f64::from(all)).then_some(count)
+    (count > 0 && times as f64 >= share * all as f64).then_some(count)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The profile of a column during alignment: counts of paths, class paths, values and value types.
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 
 use crate::learn::template::Slot;
 use crate::learn::view::{Leaf, LeafKind, PathId, PathInterner, fingerprint};
@@ -15,7 +15,7 @@ const MAX_VALUE: usize = 80;
 /// Maximum length of a label such as “Price:”.
 const MAX_LABEL: usize = 30;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Profile {
     pub kind: LeafKind,
     pub count: u32,
@@ -31,16 +31,7 @@ pub struct Profile {
 
 impl Profile {
     pub fn new(kind: LeafKind) -> Profile {
-        Profile {
-            kind,
-            count: 0,
-            paths: Vec::new(),
-            class_paths: Vec::new(),
-            values: HashMap::new(),
-            value_filter: [0; 4],
-            types: Vec::new(),
-            common: (0, 0, false),
-        }
+        Profile { kind, ..Profile::default() }
     }
 
     pub fn add(&mut self, leaf: &Leaf) {

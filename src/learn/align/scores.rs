@@ -1,6 +1,6 @@
 //! Scores of leaves against columns, and the best assignment of a row's leaves, by dynamic programming.
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 
 use super::profile::Profile;
 use crate::learn::view::{Leaf, LeafKind, PathId, PathInterner};
@@ -19,6 +19,7 @@ const LABEL_MISMATCH: f64 = 0.35;
 const GAP: f64 = 0.45;
 
 /// Cached scores of leaves against fixed columns.
+#[derive(Default)]
 pub struct MatchScores {
     /// The cost of skipping each column.
     skip_costs: Vec<f64>,
@@ -46,11 +47,7 @@ impl MatchScores {
             skip_costs: columns.iter().map(skip).collect(),
             labels: columns.iter().map(Profile::is_label).collect(),
             main_paths: columns.iter().map(Profile::main_path).collect(),
-            signature_index: HashMap::new(),
-            signature_scores: Vec::new(),
-            path_index: HashMap::new(),
-            path_scores: Vec::new(),
-            scored_pairs: 0,
+            ..MatchScores::default()
         }
     }
 
@@ -65,27 +62,21 @@ impl MatchScores {
             self.path_scores.clear();
         }
         let MatchScores {
-            main_paths: mains,
-            signature_index: builds,
-            signature_scores: by_build,
-            path_index: ways,
-            path_scores: by_way,
-            scored_pairs: weighed,
-            ..
+            main_paths, signature_index, signature_scores, path_index, path_scores, scored_pairs, ..
         } = self;
         let place = |leaf: &Leaf| {
             let kind = leaf.value_type();
-            *builds.entry((leaf.kind, leaf.path, leaf.class_path, kind)).or_insert_with(|| {
-                let way = *ways.entry((leaf.kind, leaf.path)).or_insert_with(|| {
-                    let way = by_way.len();
+            *signature_index.entry((leaf.kind, leaf.path, leaf.class_path, kind)).or_insert_with(|| {
+                let path = *path_index.entry((leaf.kind, leaf.path)).or_insert_with(|| {
+                    let place = path_scores.len();
                     let worth = |(column, &main): (&Profile, &PathId)| fit_path(leaf, column, main, paths);
-                    by_way.extend(columns.iter().zip(mains.iter()).map(worth));
-                    way
+                    path_scores.extend(columns.iter().zip(main_paths.iter()).map(worth));
+                    place
                 });
-                let place = by_build.len();
+                let place = signature_scores.len();
                 let worth = |(column, &path): (&Profile, &Option<f64>)| Some(fit_signature(leaf, kind, column, path?));
-                by_build.extend(columns.iter().zip(&by_way[way..]).map(worth));
-                *weighed += columns.len();
+                signature_scores.extend(columns.iter().zip(&path_scores[path..]).map(worth));
+                *scored_pairs += columns.len();
                 place
             })
         };

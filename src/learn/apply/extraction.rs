@@ -153,7 +153,7 @@ impl Extraction {
 
 /// The table without the template's hidden columns.
 pub fn visible(table: &Table, template: &Template) -> Table {
-    let shown: Vec<usize> = (0..table.columns.len()).filter(|&i| !template.columns()[i].hidden).collect();
+    let shown = visible_columns(template);
     let row = |row: &Row| Row { cells: shown.iter().map(|&i| row.cells[i].clone()).collect(), page: row.page };
     Table {
         columns: shown.iter().map(|&i| table.columns[i].clone()).collect(),

@@ -1,21 +1,20 @@
 //! Fits a template to a page: finds the row set that matches it, and aligns the leaves of each row with the slots.
 
-mod cache;
 mod direct;
 mod fitter;
-mod training;
 
-pub use cache::FitCache;
-pub use fitter::Fit;
-pub use training::{quality_floor, training_fit};
+pub use fitter::{Fit, FitCache};
 
-use fitter::{Fitter, MIN_CLASS_ROWS_SHARE, SCAN_BONUS};
+use foldhash::HashSet;
+
+use fitter::{Fitter, MIN_CLASS_ROWS_SHARE, MIN_QUALITY, SCAN_BONUS};
 
 use super::{offset, similarity};
-use crate::learn::align::headings;
+use crate::learn::align::AlignedRow;
 use crate::learn::rows::{adjusted_row_sets, row_sets, rows_by_rule};
-use crate::learn::template::{Finder, Template, Variant};
-use crate::learn::view::{PageView, PathInterner};
+use crate::learn::template::{Finder, Template, TrainingFit, Variant};
+use crate::learn::view::{PageView, PathInterner, sample};
+use crate::page::NodeId;
 use crate::page::tokens::Span;
 
 /// Number of row sets that are fitted completely, after an estimate from a few rows of each.
@@ -62,7 +61,8 @@ fn best_gain(fits: impl Iterator<Item = Fit>) -> Option<Fit> {
 
 fn fit_variant(variant: &Variant, index: usize, view: &PageView<'_>, sets: &[Vec<Span>]) -> Fit {
     if let Some(told) = variant.rule.as_ref().and_then(|rule| rows_by_rule(rule, view)) {
-        return fit_rule_rows(variant, index, view, &told.rows);
+        // Rows given by a person are kept, however well they fit.
+        return fit_given_rows(variant, index, view, &told.rows, 0.0);
     }
     let adjusted = variant.rule.as_ref().and_then(|rule| adjusted_row_sets(rule, view));
     let sets = adjusted.as_deref().unwrap_or(sets);
@@ -106,9 +106,7 @@ fn fit_variant(variant: &Variant, index: usize, view: &PageView<'_>, sets: &[Vec
     } else {
         similarity::of_rows(&view.tokens, variant, &rows)
     };
-    let above = headings(view, &rows);
-    let rows = rows.into_iter().zip(above).map(|(row, above)| fitter.align_row(row, above)).collect();
-    fitter.into_fit(variant, index, rows, similarity, gain)
+    fitter.into_fit_of(variant, index, &rows, similarity, gain)
 }
 
 /// Aligns those of the given spans that fit a variant with at least this quality.
@@ -116,12 +114,57 @@ pub fn fit_given_rows(variant: &Variant, index: usize, view: &PageView<'_>, span
     let mut fitter = Fitter::new(variant, view);
     let (gain, rows) = fitter.gain(spans, floor);
     let similarity = similarity::of_rows(&view.tokens, variant, &rows);
-    let above = headings(view, &rows);
-    let rows = rows.into_iter().zip(above).map(|(row, heading)| fitter.align_row(row, heading)).collect();
-    fitter.into_fit(variant, index, rows, similarity, gain)
+    fitter.into_fit_of(variant, index, &rows, similarity, gain)
 }
 
-/// Rows given by a person's rule are kept, however well they fit.
-fn fit_rule_rows(variant: &Variant, index: usize, view: &PageView<'_>, rows: &[Span]) -> Fit {
-    fit_given_rows(variant, index, view, rows, 0.0)
+/// Similarity and quality of a variant's training rows under the variant itself: the reference for later pages.
+pub fn training_fit(
+    variant: &Variant,
+    view: &PageView<'_>,
+    rows: &[AlignedRow],
+    paths: &mut PathInterner,
+) -> TrainingFit {
+    let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
+    let mut fitter = Fitter::with_cache(FitCache::new(variant, std::mem::take(paths)), view);
+    let similarity = fitter.cache.token_matcher.of_rows(&view.tokens, variant, &spans);
+    let own = TrainingFit { similarity, quality: fitter.mean_quality(rows) };
+    *paths = fitter.cache.paths;
+    own
+}
+
+/// Bounds of the quality floor. Rows may fit worse than [`MIN_QUALITY`] if training rows did, and must fit better if
+/// neighbours outside the list do too. It is bounded, since the next page may differ a little.
+const LOWEST_FLOOR: f64 = 0.3;
+const HIGHEST_FLOOR: f64 = 0.6;
+
+/// The minimum quality of a row of the list, from the training rows and their neighbours outside the list.
+///
+/// The rows are aligned already; `paths` holds the paths of their leaves.
+pub fn quality_floor(variant: &Variant, view: &PageView<'_>, rows: &[AlignedRow], paths: &mut PathInterner) -> f64 {
+    let spans: Vec<Span> = rows.iter().map(|row| row.span).collect();
+    let mut fitter = Fitter::with_cache(FitCache::new(variant, std::mem::take(paths)), view);
+    let looked_at = sample(&rows.iter().collect::<Vec<_>>());
+    let inside = looked_at.into_iter().map(|row| fitter.quality_of(&row.leaves)).fold(1.0, f64::min);
+    let outside = sample(&neighbours(view, &spans)).into_iter().map(|row| fitter.quality(row)).fold(0.0, f64::max);
+    *paths = fitter.cache.paths;
+    if outside < inside && outside > LOWEST_FLOOR {
+        ((inside + outside) / 2.0).clamp(LOWEST_FLOOR, HIGHEST_FLOOR)
+    } else {
+        (0.95 * inside).clamp(LOWEST_FLOOR, MIN_QUALITY)
+    }
+}
+
+/// The parents of the rows; consecutive rows have theirs once.
+pub fn parents_of(view: &PageView<'_>, rows: impl Iterator<Item = Span>) -> Vec<NodeId> {
+    let mut parents: Vec<NodeId> = rows.filter_map(|row| view.tree().parent(view.first_node(row))).collect();
+    parents.dedup();
+    parents
+}
+
+/// Siblings of the rows that are not rows.
+fn neighbours(view: &PageView<'_>, rows: &[Span]) -> Vec<Span> {
+    let parents = parents_of(view, rows.iter().copied());
+    let taken: HashSet<Span> = rows.iter().copied().collect();
+    let siblings = parents.into_iter().take(60).flat_map(|parent| view.items(parent)).map(|node| view.span(node));
+    siblings.filter(|span| !taken.contains(span) && view.tokens.weight(*span) > 0).collect()
 }

@@ -3,10 +3,9 @@
 
 use std::collections::HashSet;
 
-use super::fit::{Fit, fit_given_rows};
+use super::fit::{Fit, fit_given_rows, parents_of};
 use crate::learn::template::Template;
 use crate::learn::view::{Limit, MAX_NEIGHBOURS, PageView};
-use crate::page::NodeId;
 use crate::page::tokens::Span;
 
 /// Minimum quality of a neighbour as a row of another format. As for single nodes found by a scan, the fit is the only
@@ -36,9 +35,7 @@ pub fn fit_other_variants(template: &Template, view: &PageView<'_>, best: &Fit) 
 /// Siblings of the rows that overlap none of them.
 fn free_neighbours(view: &PageView<'_>, best: &Fit) -> Vec<Span> {
     let tree = view.tree();
-    let roots = best.rows.iter().map(|row| view.tokens.list[row.span.start as usize].node);
-    let mut parents: Vec<NodeId> = roots.filter_map(|node| tree.parent(node)).collect();
-    parents.dedup();
+    let parents = parents_of(view, best.rows.iter().map(|row| row.span));
     let rows: Vec<Span> = best.rows.iter().map(|row| row.span).collect();
     let touches = |span: Span| {
         let next = rows.partition_point(|row| row.stop <= span.start);

@@ -3,9 +3,8 @@
 //! Such a template has no element to search for. Its tokens occur in the page in order and at similar distances; the
 //! offset measures the difference of the distances.
 
-use std::collections::BTreeMap;
-
-use super::similarity::{THRESHOLD, TemplateToken, flatten, matches};
+use super::similarity::{THRESHOLD, TokenPattern};
+use crate::learn::rows::without_overlaps;
 use crate::learn::sequence::lcs;
 use crate::learn::template::Variant;
 use crate::learn::view::{Limit, PageView};
@@ -13,8 +12,6 @@ use crate::page::tokens::{Span, Tokens};
 
 /// Maximum length of a row in template lengths; optional parts and long fields make it longer.
 const MAX_STRETCH: usize = 2;
-/// Maximum tokens compared of a template (as in `similarity`).
-const MAX_TOKENS: usize = 400;
 /// Maximum cells of all LCS tables on one page, some 100 ms. Starts beyond it are not tried and reported as a limit.
 const MAX_CELLS: usize = 40_000_000;
 
@@ -31,25 +28,16 @@ pub fn offset(pairs: &[(usize, usize)], template_length: usize) -> f64 {
 /// Of overlapping rows, drops those with the larger offset. The result is in page order.
 pub fn resolve_overlaps(mut rows: Vec<(Span, f64)>) -> Vec<Span> {
     rows.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-    let mut kept: BTreeMap<u32, Span> = BTreeMap::new();
-    for (row, _) in rows {
-        // Kept rows do not overlap, so only the last one that starts before this row's end can overlap it.
-        if kept.range(..row.stop).next_back().is_none_or(|(_, before)| before.stop <= row.start) {
-            kept.insert(row.start, row);
-        }
-    }
-    kept.into_values().collect()
+    without_overlaps(rows.into_iter().map(|(row, _)| row))
 }
 
 /// The spans of the page with at least 0.7 of the template's tokens in order, without overlaps.
 pub fn matching_rows(view: &PageView<'_>, variant: &Variant) -> Vec<Span> {
     let tokens = &view.tokens;
-    let mut template = Vec::new();
-    flatten(&variant.parts, &mut template);
-    template.truncate(MAX_TOKENS);
+    let template = TokenPattern::of_variant(variant);
     let Some(first) = template.first() else { return Vec::new() };
     let window = template.len() * MAX_STRETCH;
-    let starts = tokens.list.iter().enumerate().filter(|(_, token)| matches(tokens, first, token.kind, token.node));
+    let starts = tokens.list.iter().enumerate().filter(|(_, token)| first.matches(tokens.tree, token));
     let most = MAX_CELLS / (window * template.len());
     let mut rows = Vec::new();
     for (place, (start, _)) in starts.enumerate() {
@@ -64,9 +52,9 @@ pub fn matching_rows(view: &PageView<'_>, variant: &Variant) -> Vec<Span> {
 
 /// The row that starts here, and its offset. It ends where the F-measure of the tokens shared by template and row is
 /// highest.
-fn row_at(tokens: &Tokens<'_>, template: &[TemplateToken<'_>], start: usize, window: usize) -> Option<(Span, f64)> {
+fn row_at(tokens: &Tokens<'_>, template: &[TokenPattern], start: usize, window: usize) -> Option<(Span, f64)> {
     let page = &tokens.list[start..tokens.list.len().min(start + window)];
-    let same = |i: usize, j: usize| matches(tokens, &template[j], page[i].kind, page[i].node);
+    let same = |i: usize, j: usize| template[j].matches(tokens.tree, &page[i]);
     let common = lcs::lengths(page.len(), template.len(), same);
     let shared = |&i: &usize| 2.0 * common[i] as f64 / (template.len() + i + 1) as f64;
     // On ties the shortest.

@@ -29,35 +29,29 @@ pub fn without_classes(tokens: &Tokens<'_>, variant: &Variant, rows: &[Span]) ->
     TokenMatcher::new(variant, ClassComparison::Ignored).of_rows(tokens, variant, rows)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum ClassComparison {
+    #[default]
     Count,
     Ignored,
 }
 
-/// A token of the template.
-pub(super) enum TemplateToken<'a> {
-    Open(&'a str, &'a [String]),
-    Close(&'a str),
-    Text,
-}
-
 /// The parts that every row has, as tokens.
-pub(super) fn flatten<'a>(parts: &'a [RowPart], marks: &mut Vec<TemplateToken<'a>>) {
+fn flatten(parts: &[RowPart], tokens: &mut Vec<TokenPattern>) {
     for part in parts {
         match part {
             // Editors add and remove spans.
             RowPart::Element(element) if element.classes.is_empty() && element.tag == "span" => {
-                flatten(&element.parts, marks);
+                flatten(&element.parts, tokens);
             }
             RowPart::Element(element) => {
-                marks.push(TemplateToken::Open(&element.tag, &element.classes));
-                flatten(&element.parts, marks);
-                marks.push(TemplateToken::Close(&element.tag));
+                tokens.push(TokenPattern::new(TokenKind::Open, Some(&element.tag), &element.classes));
+                flatten(&element.parts, tokens);
+                tokens.push(TokenPattern::new(TokenKind::Close, Some(&element.tag), &[]));
             }
-            RowPart::Slot(_) => marks.push(TemplateToken::Text),
+            RowPart::Slot(_) => tokens.push(TokenPattern::new(TokenKind::Text, None, &[])),
             // An inner list has at least one unit.
-            RowPart::Repeat(parts) => flatten(parts, marks),
+            RowPart::Repeat(parts) => flatten(parts, tokens),
             RowPart::Optional(_) | RowPart::Choice(_) => {}
         }
     }
@@ -71,7 +65,7 @@ fn known_steps(variant: &Variant) -> HashSet<String> {
 
 /// A token of the template, prepared for many comparisons: names are compared as numbers, and usually the class
 /// attribute is equal to that of the template.
-struct TokenPattern {
+pub(super) struct TokenPattern {
     kind: TokenKind,
     name: Option<Name>,
     classes: Vec<String>,
@@ -79,13 +73,20 @@ struct TokenPattern {
 }
 
 impl TokenPattern {
-    fn new(mark: TemplateToken<'_>) -> TokenPattern {
-        let (kind, tag, classes) = match mark {
-            TemplateToken::Open(tag, classes) => (TokenKind::Open, Some(tag), classes),
-            TemplateToken::Close(tag) => (TokenKind::Close, Some(tag), &[][..]),
-            TemplateToken::Text => (TokenKind::Text, None, &[][..]),
-        };
+    fn new(kind: TokenKind, tag: Option<&str>, classes: &[String]) -> TokenPattern {
         TokenPattern { kind, name: tag.map(Name::from), classes: classes.to_vec(), class_attribute: classes.join(" ") }
+    }
+
+    /// The tokens that every row has, as far as they are compared.
+    pub fn of_variant(variant: &Variant) -> Vec<TokenPattern> {
+        let mut tokens = Vec::new();
+        flatten(&variant.parts, &mut tokens);
+        tokens.truncate(MAX_TOKENS);
+        tokens
+    }
+
+    pub fn matches(&self, tree: &Tree, token: &Token) -> bool {
+        self.matches_tag(tree, token) && (token.kind != TokenKind::Open || self.classes_match(tree, token.node))
     }
 
     /// Are kind and tag equal to those of the token?
@@ -100,6 +101,7 @@ impl TokenPattern {
 
 /// Compares rows with one variant. Caches, for each distinct token appearance, its positions in the template: rows have
 /// few appearances, and pages of a template have the same.
+#[derive(Default)]
 pub struct TokenMatcher {
     template: Vec<TokenPattern>,
     classes: ClassComparison,
@@ -125,19 +127,7 @@ const MAX_CLASS_BYTES: usize = 64 << 10;
 
 impl TokenMatcher {
     pub fn new(variant: &Variant, classes: ClassComparison) -> TokenMatcher {
-        let mut template = Vec::new();
-        flatten(&variant.parts, &mut template);
-        template.truncate(MAX_TOKENS);
-        let template = template.into_iter().map(TokenPattern::new).collect();
-        let (seen, places, row) = (Vec::new(), Vec::new(), Vec::new());
-        TokenMatcher {
-            template,
-            classes,
-            known_steps: OnceCell::new(),
-            appearances: seen,
-            template_bits: places,
-            previous_row: row,
-        }
+        TokenMatcher { template: TokenPattern::of_variant(variant), classes, ..TokenMatcher::default() }
     }
 
     /// As [`of_rows`]; `variant` is the one that the matcher was made for.
@@ -227,18 +217,6 @@ impl TokenMatcher {
 
     fn is_known_step(&self, tree: &Tree, variant: &Variant, node: NodeId) -> bool {
         self.known_steps.get_or_init(|| known_steps(variant)).contains(class_step(tree, node).as_str())
-    }
-}
-
-pub(super) fn matches(tokens: &Tokens<'_>, mark: &TemplateToken<'_>, kind: TokenKind, node: NodeId) -> bool {
-    let tree = tokens.tree;
-    match (mark, kind) {
-        (TemplateToken::Open(tag, classes), TokenKind::Open) => {
-            tree.tag(node) == *tag && has_classes(tree, node, classes)
-        }
-        (TemplateToken::Close(tag), TokenKind::Close) => tree.tag(node) == *tag,
-        (TemplateToken::Text, TokenKind::Text) => true,
-        _ => false,
     }
 }
 

@@ -1,11 +1,15 @@
-//! One proposed list.
+//! One proposed list: from a row set to its template and table.
 
-use super::from_rows::{count_further_page, learn_row_set_with_paths};
+use foldhash::HashMap;
+
+use crate::learn::align::{AlignedRow, align, assemble, headings, inner_lists, record_sibling_counts};
+use crate::learn::apply::{fit, quality_floor, training_fit};
+use crate::learn::columns::{self, Columns, Filler, header, names};
 use crate::learn::rank::RankedRowSet;
 use crate::learn::rows::RowSet;
 use crate::learn::template::{RowRule, Template};
-use crate::learn::view::{Limit, PageView, PathInterner};
-use crate::model::Table;
+use crate::learn::view::{Leaf, Limit, MAX_LEAVES, PageView, PathInterner, is_too_wide, leaves, sample};
+use crate::model::{Row, Table};
 use crate::page::encode::MAX_SYMBOLS;
 use crate::page::tokens::Span;
 
@@ -22,18 +26,8 @@ pub struct Candidate {
     pub limit: Option<Limit>,
 }
 
-/// The candidates of a page share one path interner.
+/// The candidates of a page share one path interner. `rule` is a person's, for finding the rows on further pages.
 pub fn candidate(
-    view: &PageView<'_>,
-    ranked: RankedRowSet,
-    further: &[PageView<'_>],
-    paths: &mut PathInterner,
-) -> Candidate {
-    candidate_with_rule(None, view, ranked, further, paths)
-}
-
-/// As [`candidate`], with a person's rule that finds the rows on further pages.
-pub fn candidate_with_rule(
     rule: Option<RowRule>,
     view: &PageView<'_>,
     ranked: RankedRowSet,
@@ -53,4 +47,81 @@ pub fn candidate_with_rule(
 /// Token-based rows may continue beyond the symbols that the finders read.
 fn symbol_limit(view: &PageView<'_>, set: &RowSet) -> Option<Limit> {
     (set.finder.is_token_based() && view.tokens.list.len() > MAX_SYMBOLS).then_some(Limit::Symbols)
+}
+
+/// Turns a row set into a template and a table of all its columns. Every method of supervision uses this function.
+pub fn learn_row_set(view: &PageView<'_>, set: &RowSet) -> (Template, Table) {
+    learn_row_set_with_paths(view, set, &mut PathInterner::default())
+}
+
+/// As [`learn_row_set`], with a path interner shared by other lists of the page.
+fn learn_row_set_with_paths(view: &PageView<'_>, set: &RowSet, paths: &mut PathInterner) -> (Template, Table) {
+    let LearnedRows { template, rows, filled_cells: mut made } = learn_rows(view, set, paths);
+    let filler = Filler::new(&template.variants[0].sources, paths);
+    let fill = |(i, row): (usize, &AlignedRow)| made.remove(&i).unwrap_or_else(|| filler.fill(view, row, paths));
+    let rows = rows.iter().enumerate().map(fill).map(|cells| Row { cells, page: 0 }).collect();
+    let columns = template.column_names();
+    (template, Table { columns, rows })
+}
+
+/// What was learned from rows: the template, the aligned rows, and the cells of sampled rows, by row index.
+pub struct LearnedRows {
+    pub template: Template,
+    rows: Vec<AlignedRow>,
+    filled_cells: HashMap<usize, Vec<Option<String>>>,
+}
+
+pub fn learn_rows(view: &PageView<'_>, set: &RowSet, paths: &mut PathInterner) -> LearnedRows {
+    let looked_at = sample(&(0..set.rows.len()).collect::<Vec<_>>());
+    let looked_at_leaves: Vec<Vec<Leaf>> =
+        looked_at.iter().map(|&i| leaves(&view.tokens, set.rows[i], paths)).collect();
+    let repeats = inner_lists::find(view.tree(), &looked_at_leaves, paths);
+    let mut looked_at = looked_at.into_iter().zip(looked_at_leaves).peekable();
+    let read: Vec<Vec<Leaf>> = set
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(i, &row)| match looked_at.next_if(|(place, _)| *place == i) {
+            Some((_, leaves)) => inner_lists::fold_all(view.tree(), leaves, &repeats, paths),
+            None => inner_lists::read_leaves(&view.tokens, row, &repeats, MAX_LEAVES, paths),
+        })
+        .collect();
+    let alignment = align(&read, paths);
+    view.record_limit(alignment.limit);
+    view.record_limit(set.rows.iter().any(|&row| is_too_wide(&view.tokens, row)).then_some(Limit::Leaves));
+    let mut variant = assemble::variant(view, set, &read, &alignment, &repeats, paths);
+    let above = headings(view, &set.rows);
+    let laid = set.rows.iter().zip(read).zip(alignment.cells).zip(above);
+    let lay = |(((&span, leaves), cells), headings)| AlignedRow { span, leaves, cells, headings };
+    let rows: Vec<AlignedRow> = laid.map(lay).collect();
+    let Columns { hidden, filled_cells: made } = columns::find(view, &mut variant, &rows, paths);
+    variant.floor = quality_floor(&variant, view, &rows, paths);
+    variant.own = training_fit(&variant, view, &rows, paths);
+    variant.header = header::above_rows(view, &set.rows);
+    record_sibling_counts(&view.tokens, &mut variant.slots, &rows, paths);
+    let names = names::guess(view, &variant, &rows, &hidden);
+    let template = Template::new(variant, names, &hidden);
+    LearnedRows { template, rows, filled_cells: made }
+}
+
+/// Adds the rows of a further page to the slots' counts, so that presence and values rest on more than one page.
+fn count_further_page(mut template: Template, view: &PageView<'_>) -> Template {
+    let Some(fit) = fit(&template, view) else { return template };
+    let variant = &mut template.variants[fit.variant];
+    for (j, slot) in variant.slots.iter_mut().enumerate() {
+        for leaf in fit.rows.iter().filter_map(|row| Some(&row.leaves[row.cells[j]?])) {
+            slot.count += 1;
+            for (list, path) in [(&mut slot.paths, leaf.path), (&mut slot.class_paths, leaf.class_path)] {
+                let path = fit.cache.paths.path_text(path);
+                if let Some((_, count)) = list.iter_mut().find(|(it, _)| *it == path) {
+                    *count += 1;
+                }
+            }
+            if let Some((_, count)) = slot.values.iter_mut().find(|(value, _)| *value == leaf.value) {
+                *count += 1;
+            }
+        }
+    }
+    variant.rows += fit.rows.len() as u32;
+    template
 }

@@ -1,10 +1,8 @@
-//! Learns the lists of a page.
+//! Learns the lists of a page: what the caller asks for, the row sets that become candidates, and the candidates.
 
-use super::candidate::{Candidate, candidate};
-use super::from_rows::{LearnedRows, learn_rows};
-use super::options::{LearnOptions, Method};
-use super::row_sets::{PLAUSIBLE_SCORE, rank_tree_row_sets, shown_row_sets};
-use crate::learn::rank::RankedRowSet;
+use super::candidate::{Candidate, LearnedRows, candidate, learn_rows};
+use crate::learn::rank::{RankedRowSet, measure_all, rank, select_candidates};
+use crate::learn::rows::{cycles, repeats, row_sets};
 use crate::learn::template::{Finder, Template};
 use crate::learn::view::{Limit, PageView, PathInterner, text};
 use crate::page::Tree;
@@ -15,7 +13,7 @@ pub fn learn(pages: &[Tree], options: &LearnOptions) -> Vec<Candidate> {
     let view = PageView::new(first);
     let further: Vec<PageView<'_>> = further.iter().map(PageView::new).collect();
     let paths = &mut PathInterner::default();
-    shown_row_sets(&view, options).into_iter().map(|it| candidate(&view, it, &further, paths)).collect()
+    shown_row_sets(&view, options).into_iter().map(|it| candidate(None, &view, it, &further, paths)).collect()
 }
 
 /// The list that a run learns without a person.
@@ -77,4 +75,81 @@ pub fn explain_rows(page: &Tree, options: &LearnOptions) -> Vec<(String, Vec<Str
         (head, rows)
     };
     shown_row_sets(&view, options).into_iter().map(describe).collect()
+}
+
+#[derive(Clone, Debug)]
+pub struct LearnOptions {
+    /// Maximum number of candidates.
+    pub top: usize,
+    pub method: Method,
+    /// The number of records, as a person said it: candidates with another count are ranked after those with it.
+    pub rows: Option<usize>,
+}
+
+impl Default for LearnOptions {
+    fn default() -> LearnOptions {
+        LearnOptions { top: 5, method: Method::Auto, rows: None }
+    }
+}
+
+/// The methods that may propose rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    #[default]
+    Auto,
+    /// Sibling elements only, one per record.
+    Siblings,
+    /// Shi et al.: token sequences that occur N times, in the paper's order.
+    Cycles,
+    /// IEPAD: tag patterns that occur at regular distances, best first.
+    Repeats,
+}
+
+/// Minimum score of a plausible list. On the pages of `CLEAR_LEAD` the right first candidates score -2.5 and better.
+/// Accidental two-row lists on detail pages score -5 and below. Pages that have lost their list score from -9 to -1.2,
+/// so no threshold separates them from lists.
+const PLAUSIBLE_SCORE: f64 = -3.2;
+
+pub fn shown_row_sets(view: &PageView<'_>, options: &LearnOptions) -> Vec<RankedRowSet> {
+    let mut ranked = match options.method {
+        Method::Auto => with_token_row_sets(view, rank_tree_row_sets(view, Method::Auto)),
+        Method::Siblings => rank_tree_row_sets(view, Method::Siblings),
+        Method::Cycles => measure_all(view, cycles::find(view, options.rows)),
+        Method::Repeats => measure_all(view, repeats::find(view)),
+    };
+    if let Some(wanted) = options.rows {
+        // The sort is stable: both halves stay ordered by score.
+        ranked.sort_by_key(|it| it.set.rows.len().abs_diff(wanted) > 0);
+    }
+    match options.method {
+        Method::Auto | Method::Siblings => select_candidates(&view.tokens, ranked, options.top),
+        // The paper's own order; our score is only reported.
+        Method::Cycles | Method::Repeats => ranked.into_iter().take(options.top).collect(),
+    }
+}
+
+pub fn rank_tree_row_sets(view: &PageView<'_>, method: Method) -> Vec<RankedRowSet> {
+    let mut sets = row_sets(view);
+    if method == Method::Siblings {
+        sets.retain(|set| set.finder == Finder::Siblings);
+    }
+    rank(view, sets)
+}
+
+/// Penalty for token repeats: rotated rows score nearly as well as right ones (docs/design/learning.md 1, 2.3).
+pub const TOKEN_REPEAT_PENALTY: f64 = 1.5;
+
+/// Adds token-based row sets if the tree-based ones contain no plausible list.
+pub fn with_token_row_sets(view: &PageView<'_>, mut ranked: Vec<RankedRowSet>) -> Vec<RankedRowSet> {
+    if ranked.first().is_some_and(|it| it.score >= PLAUSIBLE_SCORE) {
+        return ranked;
+    }
+    let mut sets = repeats::find(view);
+    sets.extend(cycles::find(view, None));
+    for mut it in measure_all(view, sets) {
+        it.score -= TOKEN_REPEAT_PENALTY;
+        ranked.push(it);
+    }
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
+    ranked
 }

@@ -5,11 +5,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::from_rows::learn_row_set;
+use super::candidate::learn_row_set;
 use crate::learn::apply::{THRESHOLD, fit, table};
 use crate::learn::rows::RowSet;
 use crate::learn::template::{Finder, Template};
-use crate::learn::view::{Limit, PageView, PathInterner, class_step, first_leaves};
+use crate::learn::view::{Limit, PageView, PathInterner, class_step, count_keys, first_leaves, grouped};
 use crate::model::{Row, Table};
 use crate::page::tokens::{Span, TokenKind, Tokens};
 use crate::page::{NodeId, Tree};
@@ -70,16 +70,11 @@ struct PageValues {
 
 impl PageValues {
     fn new(pages: &[Tokens<'_>], elsewhere: &[Tree]) -> PageValues {
-        let mut counts: HashMap<u64, usize> = HashMap::new();
-        let everywhere = if let [_] = pages {
+        let everywhere: HashSet<u64> = if let [_] = pages {
             elsewhere.iter().flat_map(|page| text_fingerprints(&Tokens::new(page))).collect()
         } else {
-            pages.iter().flat_map(text_fingerprints).for_each(|print| *counts.entry(print).or_default() += 1);
-            counts
-                .into_iter()
-                .filter(|&(_, count)| count == pages.len())
-                .map(|(print, _)| print)
-                .collect::<HashSet<u64>>()
+            let counts = count_keys(pages.iter().flat_map(text_fingerprints));
+            counts.into_iter().filter(|&(_, count)| count == pages.len()).map(|(print, _)| print).collect()
         };
         PageValues { weights: pages.iter().map(|page| value_weights(page, &everywhere)).collect() }
     }
@@ -157,20 +152,15 @@ fn value_weights(page: &Tokens<'_>, everywhere: &HashSet<u64>) -> Vec<u32> {
 
 /// The children that all pages have, matched by tag, classes and ordinal.
 fn children(pages: &[Tokens<'_>], parts: &[NodeId]) -> Vec<Vec<NodeId>> {
-    let mut order: Vec<(String, usize)> = Vec::new();
-    let mut found: HashMap<(String, usize), Vec<NodeId>> = HashMap::new();
-    for (page, &part) in pages.iter().zip(parts) {
+    let elements = pages.iter().zip(parts).flat_map(|(page, &part)| {
         let mut nths: HashMap<String, usize> = HashMap::new();
-        for node in page.tree.children(part).filter(|&node| page.tree.element(node).is_some()) {
+        let elements = page.tree.children(part).filter(|&node| page.tree.element(node).is_some());
+        elements.map(move |node| {
             let step = class_step(page.tree, node);
             let nth = nths.entry(step.clone()).or_default();
-            let key = (step, *nth);
             *nth += 1;
-            if !found.contains_key(&key) {
-                order.push(key.clone());
-            }
-            found.entry(key).or_default().push(node);
-        }
-    }
-    order.iter().filter_map(|key| found.remove(key)).filter(|nodes| nodes.len() == pages.len()).collect()
+            ((step, *nth), node)
+        })
+    });
+    grouped(elements).into_iter().filter(|nodes| nodes.len() == pages.len()).collect()
 }

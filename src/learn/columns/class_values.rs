@@ -1,9 +1,9 @@
 //! Finds values encoded in class names: `<p class="star-rating Three">`.
 
-use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
+use foldhash::{HashSet, HashSetExt};
 
 use crate::learn::template::Recipe;
-use crate::learn::view::{PageView, PathId, PathInterner, elements_in};
+use crate::learn::view::{PageView, PathId, PathInterner, count_keys, elements_in, grouped};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
@@ -18,20 +18,12 @@ const POSITION_CLASSES: [&str; 10] = ["odd", "even", "alt", "first", "last", "ro
 
 /// Recipes for elements with one class that differs from row to row.
 pub fn find(view: &PageView<'_>, rows: &[Span], paths: &mut PathInterner) -> Vec<Recipe> {
-    let mut order: Vec<(PathId, u32)> = Vec::new();
-    let mut seen: HashMap<(PathId, u32), Vec<NodeId>> = HashMap::new();
-    for &row in rows {
-        for (place, node) in elements(view, row, paths) {
-            let nodes = seen.entry(place).or_default();
-            if nodes.is_empty() {
-                order.push(place);
-            }
-            nodes.push(node);
-        }
-    }
-    let coded = order.into_iter().filter_map(|place| {
-        let shared = shared_classes(view, &seen[&place], rows.len())?;
-        Some((paths.path_text(place.0), place.1, shared))
+    let found: Vec<ClassedElements> = rows.iter().map(|&row| elements(view, row, paths)).collect();
+    let by_place = grouped(found.into_iter().flatten().map(|(place, node)| (place, (place, node))));
+    let coded = by_place.into_iter().filter_map(|elements| {
+        let (places, nodes): (Vec<(PathId, u32)>, Vec<NodeId>) = elements.into_iter().unzip();
+        let shared = shared_classes(view, &nodes, rows.len())?;
+        Some((paths.path_text(places[0].0), places[0].1, shared))
     });
     let recipe = |(path, nth, shared): (String, u32, Vec<String>)| {
         let whole = (!shared.is_empty()).then(|| Recipe::Class { path: path.clone(), nth, without: Vec::new() });
@@ -57,10 +49,7 @@ pub fn value(
 /// The classes that all these elements share, if the rest is a value: one class, from a small recurring set.
 fn shared_classes(view: &PageView<'_>, nodes: &[NodeId], rows: usize) -> Option<Vec<String>> {
     let tree = view.tree();
-    let mut counts: HashMap<&str, usize> = HashMap::new();
-    for &node in nodes {
-        tree.classes(node).for_each(|class| *counts.entry(class).or_default() += 1);
-    }
+    let counts = count_keys(nodes.iter().flat_map(|&node| tree.classes(node)));
     let is_shared = |class: &str| counts[class] == nodes.len();
     let mut values: HashSet<&str> = HashSet::new();
     let mut coded = 0;
@@ -94,8 +83,7 @@ pub fn elements(view: &PageView<'_>, row: Span, paths: &mut PathInterner) -> Cla
 
 #[cfg(test)]
 mod tests {
-    use crate::learn::{LearnOptions, learn};
-    use crate::page::Tree;
+    use crate::learn::tests::first;
 
     #[test]
     fn a_rating_that_stands_in_a_class_is_a_column() {
@@ -105,7 +93,7 @@ mod tests {
             .enumerate()
             .map(|(i, star)| format!("<li class=odd{i}><b>Book {i}</b><p class='star-rating {star}'>rated</p></li>"))
             .collect();
-        let first = learn(&[Tree::parse(&format!("<ul>{rows}</ul>"))], &LearnOptions::default()).remove(0);
+        let first = first(&format!("<ul>{rows}</ul>"));
         let column = |wanted: &[&str]| {
             let is_it = |j: &usize| {
                 first.table.rows.iter().map(|row| row.cells[*j].as_deref()).eq(wanted.iter().map(|&it| Some(it)))

@@ -7,14 +7,53 @@ use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use regex::Regex;
 
 use super::custom_values::{by_css, by_pattern, join_cells, piece};
-use super::scanned_row::{ScannedRow, elements_of};
 use super::split::{self, Pieces, ScannedValue};
 use super::{class_values, lines};
 use crate::learn::align::AlignedRow;
 use crate::learn::template::{ColumnSource, Delimiter, Recipe, Slot, SplitRule, compile_pattern};
-use crate::learn::view::{LIST_SEPARATOR, PageView, PathId, PathInterner, text, text_borrowed};
-use crate::page::Selector;
+use crate::learn::view::{LIST_SEPARATOR, PageView, PathId, PathInterner, elements_in, text, text_borrowed};
 use crate::page::tokens::Span;
+use crate::page::{NodeId, Selector};
+
+/// Scan results of a row, computed before its columns are filled.
+pub struct ScannedRow<'r> {
+    pub elements: Vec<TextElement>,
+    /// Words and signs of the values, by slot.
+    pub scanned: HashMap<usize, Rc<ScannedValue<'r>>>,
+}
+
+impl ScannedRow<'_> {
+    pub fn new(elements: Vec<TextElement>) -> Self {
+        ScannedRow { elements, scanned: HashMap::new() }
+    }
+}
+
+/// Maximum elements of a row that columns are derived from; further ones are available as slots only.
+const MAX_ELEMENTS: usize = 300;
+
+/// An element with text: class path, ordinal among elements with this path, and token span.
+pub type TextElement = (PathId, u32, Span);
+
+/// The elements of the row with text, up to the last one needed.
+pub fn elements_of(
+    view: &PageView<'_>,
+    row: Span,
+    paths: &mut PathInterner,
+    mut is_last: impl FnMut(PathId, u32) -> bool,
+) -> Vec<TextElement> {
+    let is_value = |node: NodeId| {
+        let span = view.span(node);
+        span.stop - span.start <= MAX_ELEMENT && span.stop <= row.stop && view.tokens.weight(span) > 0
+    };
+    let enough = |found: &[(PathId, u32, NodeId)]| {
+        found.len() >= MAX_ELEMENTS || found.last().is_some_and(|&(path, nth, _)| is_last(path, nth))
+    };
+    let found = elements_in(&view.tokens, row, paths, |way| way.current().1, is_value, enough);
+    found.into_iter().map(|(path, nth, node)| (path, nth, view.span(node))).collect()
+}
+/// Maximum tokens of an element whose text becomes a column. A page nested 240 deep, with the rest of the page at every
+/// level, took 9 s for these texts alone.
+const MAX_ELEMENT: u32 = 1_000;
 
 /// Fills the columns of a row.
 pub struct Filler<'a> {
@@ -153,11 +192,7 @@ impl<'a> Filler<'a> {
                 }
                 Recipe::Heading => row.headings.last.as_deref().map(Cow::Borrowed),
                 Recipe::HeadingIn { element } => row.headings.level(element).map(Cow::Borrowed),
-                Recipe::First { .. }
-                | Recipe::Joined { .. }
-                | Recipe::Drilled { .. }
-                | Recipe::Css { .. }
-                | Recipe::Pattern { .. } => self.prepared[i].as_ref()?.value(view, row, paths).map(Cow::Owned),
+                _ => self.prepared[i].as_ref()?.value(view, row, paths).map(Cow::Owned),
             },
         };
         self.sources.iter().enumerate().map(cell).collect()

@@ -3,8 +3,8 @@
 use foldhash::HashSet;
 
 use crate::learn::view::{PageView, text as text_of};
-use crate::page::NodeId;
 use crate::page::tokens::Span;
+use crate::page::{NodeId, Tree};
 
 /// Maximum header cells stored.
 const MAX_CELLS: usize = 16;
@@ -24,7 +24,7 @@ pub fn table_of(view: &PageView<'_>, node: NodeId) -> Option<NodeId> {
 /// The names above the rows, without digits: “as at 9 April” changes every day.
 pub fn above_rows(view: &PageView<'_>, rows: &[Span]) -> Vec<String> {
     let Some(first) = rows.first() else { return Vec::new() };
-    let Some(table) = table_of(view, view.tokens.list[first.start as usize].node) else { return Vec::new() };
+    let Some(table) = table_of(view, view.first_node(*first)) else { return Vec::new() };
     let lines = lines(view, table);
     let named: Vec<NodeId> =
         lines.iter().filter(|line| line.is_all_headers).flat_map(|line| line.cells.clone()).collect();
@@ -47,12 +47,12 @@ pub fn of_table(view: &PageView<'_>, table: NodeId) -> Vec<String> {
 /// Does the row consist of these names only?
 pub fn is_header(view: &PageView<'_>, row: Span, header: &[String]) -> bool {
     let tree = view.tree();
-    let node = view.tokens.list[row.start as usize].node;
+    let node = view.first_node(row);
     if header.len() < MIN_NAMES || tree.tag(node) != "tr" {
         return false;
     }
     let mut found = 0;
-    for cell in tree.children(node).filter(|&it| matches!(tree.tag(it), "th" | "td")) {
+    for cell in cells(tree, node) {
         let text = text_of(&view.tokens, view.span(cell));
         if text.trim().is_empty() {
             continue;
@@ -69,6 +69,11 @@ pub fn is_header(view: &PageView<'_>, row: Span, header: &[String]) -> bool {
     found >= MIN_NAMES
 }
 
+/// The cells of a table row.
+pub fn cells(tree: &Tree, row: NodeId) -> impl Iterator<Item = NodeId> {
+    tree.children(row).filter(|&cell| matches!(tree.tag(cell), "td" | "th"))
+}
+
 /// A line of a table.
 struct TableLine {
     node: NodeId,
@@ -82,7 +87,7 @@ fn lines(view: &PageView<'_>, table: NodeId) -> Vec<TableLine> {
     let tree = view.tree();
     let lines = tree.subtree(table).filter(|&node| tree.tag(node) == "tr").take(MAX_LINES);
     let line = |node: NodeId| {
-        let cells: Vec<NodeId> = tree.children(node).filter(|&it| matches!(tree.tag(it), "th" | "td")).collect();
+        let cells: Vec<NodeId> = cells(tree, node).collect();
         let is_named = !cells.is_empty() && cells.iter().all(|&it| tree.tag(it) == "th");
         TableLine { node, cells, is_all_headers: is_named }
     };
@@ -120,7 +125,6 @@ pub fn kept_share(names: &[String], now: &[String]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::Tree;
 
     #[test]
     fn a_table_is_known_by_its_header() {

@@ -1,10 +1,11 @@
 //! The lines of a row, and the labels at their start.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashSet;
 
-use crate::learn::view::{PageView, sample, text_borrowed};
+use crate::learn::view::{PageView, grouped, sample, text_borrowed, word_set};
 use crate::page::tokens::{Span, TokenKind};
 
 /// Maximum lines of a row or element.
@@ -22,8 +23,8 @@ pub fn lines(view: &PageView<'_>, span: Span, blocks: bool) -> Vec<Span> {
         let tag = view.tree().tag(token.node);
         let parts = match token.kind {
             TokenKind::Line => !continues(view, i + 1, span.stop),
-            TokenKind::Open => tag == "br" || blocks && is_block(tag),
-            TokenKind::Close => blocks && is_block(tag),
+            TokenKind::Open => tag == "br" || blocks && BLOCKS.contains(tag),
+            TokenKind::Close => blocks && BLOCKS.contains(tag),
             TokenKind::Text => false,
         };
         if parts {
@@ -48,58 +49,27 @@ fn continues(view: &PageView<'_>, next: u32, stop: u32) -> bool {
     }
 }
 
-fn is_block(tag: &str) -> bool {
-    matches!(
-        tag,
-        "p" | "div"
-            | "li"
-            | "ul"
-            | "ol"
-            | "dl"
-            | "dt"
-            | "dd"
-            | "table"
-            | "tbody"
-            | "tr"
-            | "td"
-            | "th"
-            | "h1"
-            | "h2"
-            | "h3"
-            | "h4"
-            | "h5"
-            | "h6"
-            | "section"
-            | "article"
-            | "header"
-            | "footer"
-            | "blockquote"
-            | "pre"
-            | "hr"
+static BLOCKS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    word_set(
+        "p div li ul ol dl dt dd table tbody tr td th h1 h2 h3 h4 h5 h6 section article header footer blockquote pre \
+         hr",
     )
-}
+});
 
 /// The labels that lines of these rows begin with: “Published:”.
 pub fn labels(view: &PageView<'_>, rows: &[Span]) -> Vec<String> {
     let rows = sample(rows);
-    let mut order: Vec<String> = Vec::new();
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    for &row in &rows {
+    let labels = rows.iter().flat_map(|&row| {
         let mut own: Vec<String> =
             lines(view, row, true).into_iter().filter_map(|line| label(&text_borrowed(&view.tokens, line))).collect();
         own.sort_unstable();
         own.dedup();
-        for label in own {
-            let count = counts.entry(label.clone()).or_default();
-            if *count == 0 {
-                order.push(label);
-            }
-            *count += 1;
-        }
-    }
-    order.retain(|label| counts[label] >= 3 && counts[label] as f64 >= MIN_LABELLED * rows.len() as f64);
-    order.truncate(MAX_LABELS);
-    order
+        own
+    });
+    let mut groups = grouped(labels.map(|label| (label.clone(), label)));
+    groups.retain(|group| group.len() >= 3 && group.len() as f64 >= MIN_LABELLED * rows.len() as f64);
+    groups.truncate(MAX_LABELS);
+    groups.into_iter().filter_map(|mut group| group.pop()).collect()
 }
 
 fn label(line: &str) -> Option<String> {

@@ -6,7 +6,6 @@ mod filler;
 pub mod header;
 mod lines;
 pub mod names;
-mod scanned_row;
 mod sources;
 mod split;
 

@@ -76,11 +76,7 @@ impl<'a, 't> Namer<'a, 't> {
         let tree = view.tokens.tree;
         let mut rows: Vec<&AlignedRow> = sample(&rows.iter().collect::<Vec<_>>());
         rows.truncate(MAX_SAMPLED_ROWS);
-        let root = |row: &&AlignedRow| {
-            let first = view.tokens.list[row.span.start as usize].node;
-            (view.span(first) == row.span).then_some(first)
-        };
-        let roots: Vec<Option<NodeId>> = rows.iter().map(root).collect();
+        let roots: Vec<Option<NodeId>> = rows.iter().map(|row| view.root(row.span)).collect();
         let titles = Titles::above(tree, roots.first().copied().flatten());
         let names_itself = tree.children(tree.root()).all(|node| tree.tag(node) != "html");
         Namer { tree, variant, rows, roots, titles, view, has_semantic_tags: names_itself }
@@ -88,7 +84,10 @@ impl<'a, 't> Namer<'a, 't> {
 
     fn name(&self, source: &ColumnSource) -> Option<String> {
         match source {
-            ColumnSource::Slot(slot) => self.slot(*slot),
+            ColumnSource::Slot(slot) => match self.variant.slots[*slot].kind {
+                LeafKind::Text => self.text(*slot),
+                kind => Some(self.attribute(*slot, kind)),
+            },
             ColumnSource::Derived(recipe) => match recipe {
                 Recipe::Label { label } => clean(label),
                 Recipe::Heading | Recipe::HeadingIn { .. } => Some("heading".to_owned()),
@@ -98,21 +97,8 @@ impl<'a, 't> Namer<'a, 't> {
                         class_hint::of_classes(path.rsplit('/').next()?.split('.').skip(1))?;
                     Some(word)
                 }
-                Recipe::Piece { .. }
-                | Recipe::Line { .. }
-                | Recipe::First { .. }
-                | Recipe::Joined { .. }
-                | Recipe::Drilled { .. }
-                | Recipe::Css { .. }
-                | Recipe::Pattern { .. } => None,
+                _ => None,
             },
-        }
-    }
-
-    fn slot(&self, slot: usize) -> Option<String> {
-        match self.variant.slots[slot].kind {
-            LeafKind::Text => self.text(slot),
-            kind => Some(self.attribute(slot, kind)),
         }
     }
 

@@ -6,8 +6,7 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
-use super::filler::Filler;
-use super::scanned_row::{ScannedRow, elements_of};
+use super::filler::{Filler, ScannedRow, elements_of};
 use super::split::{self, ScannedValue};
 use super::{class_values, lines};
 use crate::learn::align::AlignedRow;

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use foldhash::{HashMap, HashMapExt, HashSet};
+use foldhash::HashSet;
 
 use crate::learn::template::SplitRule;
-use crate::learn::view::value_type;
+use crate::learn::view::{count_keys, value_type};
 
 /// Minimum share of distinct values with a sign or word that splits the column (docs/design/learning.md 2.4).
 const NEARLY_ALL: f64 = 0.85;
@@ -51,15 +51,9 @@ pub fn split_rules(distinct: &[Rc<ScannedValue<'_>>]) -> Vec<(SplitRule, Vec<Pie
 /// Signs and words that nearly all values have.
 fn shared_separators(distinct: &[Rc<ScannedValue<'_>>]) -> (String, Vec<String>) {
     let enough = |count: usize| count as f64 >= NEARLY_ALL * distinct.len() as f64;
-    let mut signs: HashMap<char, usize> = HashMap::new();
-    let mut words: HashMap<&str, usize> = HashMap::new();
-    for value in distinct {
-        let parts = &value.parts;
-        let own_signs: HashSet<char> = parts.iter().filter_map(ValueToken::sign).collect();
-        let own_words: HashSet<&str> = parts.iter().filter_map(ValueToken::word).collect();
-        own_signs.into_iter().for_each(|sign| *signs.entry(sign).or_default() += 1);
-        own_words.into_iter().for_each(|word| *words.entry(word).or_default() += 1);
-    }
+    let parts = || distinct.iter().map(|value| value.parts.iter());
+    let signs = count_keys(parts().flat_map(|parts| parts.filter_map(ValueToken::sign).collect::<HashSet<char>>()));
+    let words = count_keys(parts().flat_map(|parts| parts.filter_map(ValueToken::word).collect::<HashSet<&str>>()));
     let mut signs: Vec<char> = signs.into_iter().filter(|&(_, count)| enough(count)).map(|(sign, _)| sign).collect();
     signs.sort_unstable();
     let words = words.into_iter().filter(|&(_, count)| enough(count));
@@ -255,14 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn times_dates_and_numbers_stay_whole() {
+    fn times_dates_and_numbers_stay_whole_and_equally_many_words_are_cut_word_by_word() {
         check(&["5:38:56", "6:01:02"], &[]);
         check(&["4/28/97", "5/01/98"], &[]);
         check(&["704-0213", "222-5794"], &[]);
-    }
-
-    #[test]
-    fn values_of_equally_many_words_are_cut_word_by_word() {
         check(&["4/28/97 5:38", "5/01/98 6:01"], &["4/28/97", "5:38"]);
         check(&["3 Beds", "4 large Beds"], &["3", "Beds"]);
     }

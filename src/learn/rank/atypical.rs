@@ -1,18 +1,14 @@
 //! Structural tests (parent, classes, link, image, heading) that separate atypical records from unrelated elements.
 
-use foldhash::{HashMap, HashMapExt, HashSet};
+use foldhash::HashSet;
 
-use crate::learn::view::PageView;
+use crate::learn::view::{PageView, count_keys};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
 
-pub fn row_root(view: &PageView<'_>, row: Span) -> NodeId {
-    view.tokens.list[row.start as usize].node
-}
-
 /// The row's tag and class set; `None` without classes.
 fn tag_and_classes(view: &PageView<'_>, row: Span) -> Option<(u32, u32)> {
-    let node = row_root(view, row);
+    let node = view.first_node(row);
     view.tree().classes(node).next().map(|_| (view.tag(node), view.class_set(node)))
 }
 
@@ -20,7 +16,7 @@ fn tag_and_classes(view: &PageView<'_>, row: Span) -> Option<(u32, u32)> {
 /// with the same tag and classes? Atypical records are; section titles and boxes elsewhere are not.
 pub fn are_related(view: &PageView<'_>, few: &[Span], many: &[Span]) -> bool {
     let tree = view.tree();
-    let parent = |row: &Span| tree.parent(row_root(view, *row));
+    let parent = |row: &Span| tree.parent(view.first_node(*row));
     let section =
         |row: &Span| parent(row).map(|it| (tree.parent(it), view.tag(it))).filter(|_| is_table_row(view, *row));
     let parents: HashSet<Option<NodeId>> = few.iter().map(parent).collect();
@@ -34,7 +30,7 @@ pub fn are_related(view: &PageView<'_>, few: &[Span], many: &[Span]) -> bool {
 }
 
 fn is_table_row(view: &PageView<'_>, row: Span) -> bool {
-    view.tree().tag(row_root(view, row)) == "tr"
+    view.tree().tag(view.first_node(row)) == "tr"
 }
 
 /// For each row: it has the tag and classes of a typical row, and all contents that the typical rows have in common.
@@ -76,11 +72,8 @@ const MAIN_PARENT_SHARE: f64 = 0.8;
 /// For each row: it is outside the parent that holds nearly all rows, has classes that no row inside has, and is less
 /// similar than every row inside. Example: “offers of the day” above the offers.
 pub fn unrelated_rows(view: &PageView<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
-    let parent = |row: &Span| view.tree().parent(row_root(view, *row));
-    let mut counts: HashMap<Option<NodeId>, usize> = HashMap::new();
-    for row in rows {
-        *counts.entry(parent(row)).or_default() += 1;
-    }
+    let parent = |row: &Span| view.tree().parent(view.first_node(*row));
+    let counts = count_keys(rows.iter().map(parent));
     let home = counts
         .iter()
         .find(|(_, count)| **count < rows.len() && **count as f64 >= MAIN_PARENT_SHARE * rows.len() as f64);

@@ -177,7 +177,7 @@ impl<'v, 't> Meter<'v, 't> {
 
     fn row_navigation(&mut self, row: Span) -> f64 {
         let tree = self.view.tree();
-        let first = self.view.tokens.list[row.start as usize].node;
+        let first = self.view.first_node(row);
         let above: Vec<NodeId> = std::iter::once(first).chain(tree.ancestors(first)).take(7).collect();
         let is_tagged =
             |&(_, &node): &(usize, &NodeId)| matches!(tree.tag(node), "nav" | "footer" | "header" | "aside");
@@ -195,7 +195,7 @@ impl<'v, 't> Meter<'v, 't> {
     /// Cached by ancestor, because many row sets share them.
     fn aside(&mut self, set: &RowSet) -> bool {
         let tree = self.view.tree();
-        let first = self.view.tokens.list[set.rows[0].start as usize].node;
+        let first = self.view.first_node(set.rows[0]);
         let mut above: Vec<NodeId> = Vec::new();
         let mut aside = false;
         for node in tree.ancestors(first) {

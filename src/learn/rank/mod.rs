@@ -5,7 +5,6 @@ mod features;
 mod navigation;
 mod order;
 mod outlier_rows;
-mod overlap;
 mod row_slots;
 mod score;
 mod sections;

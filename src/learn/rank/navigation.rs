@@ -37,52 +37,25 @@ pub fn bare_links(view: &PageView<'_>, sample: &[Span]) -> f64 {
 }
 
 /// Words in ids and classes that mark navigation; they matter for the top five only (docs/design/learning.md 2.3).
-const NAVIGATION_WORDS: [&str; 26] = [
-    "nav",
-    "menu",
-    "breadcrumb",
-    "footer",
-    "sidebar",
-    "side-bar",
-    "pagin",
-    "pager",
-    "toolbar",
-    "header",
-    "tagcloud",
-    "tag-cloud",
-    "social",
-    "widget",
-    "related",
-    "facet",
-    "filter",
-    "dropdown",
-    "slider",
-    "ticker",
-    "popular",
-    "share",
-    "banner",
-    "carousel",
-    "cookie",
-    "tabs",
-];
+const NAVIGATION_WORDS: &str = "nav menu breadcrumb footer sidebar side-bar pagin pager toolbar header tagcloud \
+    tag-cloud social widget related facet filter dropdown slider ticker popular share banner carousel cookie tabs";
 
 /// Fewer words for any depth: “header” and “widget” name whole pages too.
-const ASIDE_WORDS: [&str; 9] =
-    ["nav", "menu", "footer", "sidebar", "facet", "filter", "refine", "dropdown", "breadcrumb"];
+const ASIDE_WORDS: &str = "nav menu footer sidebar facet filter refine dropdown breadcrumb";
 
 pub fn is_named_navigation(view: &PageView<'_>, node: NodeId) -> bool {
-    is_named(view, node, &NAVIGATION_WORDS)
+    is_named(view, node, NAVIGATION_WORDS)
 }
 
 pub fn is_aside(view: &PageView<'_>, node: NodeId) -> bool {
     let tree = view.tree();
     let hidden = tree.attribute(node, "style").is_some_and(|style| style.replace(' ', "").contains("display:none"));
-    hidden || matches!(tree.tag(node), "nav" | "footer" | "aside") || is_named(view, node, &ASIDE_WORDS)
+    hidden || matches!(tree.tag(node), "nav" | "footer" | "aside") || is_named(view, node, ASIDE_WORDS)
 }
 
-fn is_named(view: &PageView<'_>, node: NodeId, words: &[&str]) -> bool {
+fn is_named(view: &PageView<'_>, node: NodeId, words: &str) -> bool {
     let tree = view.tree();
     let names = tree.classes(node).chain(tree.attribute(node, "id"));
     let mut names = names.map(str::to_ascii_lowercase);
-    names.any(|name| words.iter().any(|word| name.contains(word)))
+    names.any(|name| words.split(' ').any(|word| name.contains(word)))
 }

@@ -1,9 +1,7 @@
 //! Finds outlier rows among records: titles, pagers, totals.
 
-use std::collections::HashMap;
-
-use super::atypical::{atypical_rows, row_root, unrelated_rows};
-use crate::learn::view::PageView;
+use super::atypical::{atypical_rows, unrelated_rows};
+use crate::learn::view::{PageView, count_keys};
 use crate::page::tokens::{Span, TokenKind};
 
 /// Maximum similarity with the rows' core for a row to be an outlier.
@@ -21,10 +19,7 @@ const SAME_CELLS_SHARE: f64 = 0.75;
 pub fn find_outliers(view: &PageView<'_>, rows: &[Span], sameness: &[f64]) -> Vec<bool> {
     let mean = sameness.iter().sum::<f64>() / sameness.len().max(1) as f64;
     let prints: Vec<u64> = rows.iter().map(|&row| row_fingerprint(view, row)).collect();
-    let mut counts: HashMap<u64, usize> = HashMap::new();
-    for &print in &prints {
-        *counts.entry(print).or_default() += 1;
-    }
+    let counts = count_keys(prints.iter().copied());
     let misfits = table_outliers(view, rows);
     let unlike: Vec<bool> = sameness.iter().map(|&sameness| sameness <= MAX_OUTLIER_SAMENESS).collect();
     let special = if unlike.contains(&true) { atypical_rows(view, rows, &unlike) } else { vec![false; rows.len()] };
@@ -47,10 +42,7 @@ fn row_fingerprint(view: &PageView<'_>, row: Span) -> u64 {
 fn table_outliers(view: &PageView<'_>, rows: &[Span]) -> Vec<bool> {
     let tree = view.tree();
     let cells: Vec<Option<(usize, usize)>> = rows.iter().map(|&row| cells(view, row)).collect();
-    let mut counts: HashMap<usize, usize> = HashMap::new();
-    for (data, titles) in cells.iter().flatten() {
-        *counts.entry(data + titles).or_default() += 1;
-    }
+    let counts = count_keys(cells.iter().flatten().map(|(data, titles)| data + titles));
     let Some((&usual, &count)) = counts.iter().max_by_key(|&(&cells, &count)| (count, cells)) else {
         return vec![false; rows.len()];
     };
@@ -61,7 +53,7 @@ fn table_outliers(view: &PageView<'_>, rows: &[Span]) -> Vec<bool> {
     let last = rows.len() - 1;
     let of_row = |(i, cells): (usize, &Option<(usize, usize)>)| {
         cells.is_some_and(|(data, titles)| data + titles < usual || data == 0 && titled * 4 <= rows.len())
-            || (i == last && tree.tag(row_root(view, rows[i])) == "tr" && is_total(view, rows[i]))
+            || (i == last && tree.tag(view.first_node(rows[i])) == "tr" && is_total(view, rows[i]))
     };
     cells.iter().enumerate().map(of_row).collect()
 }
@@ -69,10 +61,7 @@ fn table_outliers(view: &PageView<'_>, rows: &[Span]) -> Vec<bool> {
 /// Number of data and header cells of a row that is one `<tr>`.
 fn cells(view: &PageView<'_>, row: Span) -> Option<(usize, usize)> {
     let tree = view.tree();
-    let node = row_root(view, row);
-    if tree.tag(node) != "tr" || view.span(node) != row {
-        return None;
-    }
+    let node = view.root(row).filter(|&node| tree.tag(node) == "tr")?;
     let count = |tag: &str| tree.children(node).filter(|&cell| tree.tag(cell) == tag).count();
     Some((count("td"), count("th")))
 }

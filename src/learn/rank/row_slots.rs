@@ -2,6 +2,8 @@
 
 use foldhash::{HashMap, HashMapExt};
 
+use crate::learn::view::count_keys;
+
 /// Maximum tokens examined per row; rows have at most a few hundred. In lists nested 500 deep, each token of the
 /// innermost would otherwise be read 500 times.
 pub const MAX_ROW_TOKENS: u32 = 4_000;
@@ -34,10 +36,7 @@ pub struct Core {
 
 impl Core {
     pub fn of(rows: &[RowSlots]) -> Core {
-        let mut counts: HashMap<(u32, u32), usize> = HashMap::new();
-        for (slot, _) in rows.iter().flat_map(|row| &row.slots) {
-            *counts.entry(*slot).or_default() += 1;
-        }
+        let counts = count_keys(rows.iter().flat_map(|row| &row.slots).map(|&(slot, _)| slot));
         let len = counts.values().filter(|&&count| count * 2 >= rows.len()).count();
         Core { counts, rows: rows.len(), len }
     }
@@ -59,19 +58,15 @@ pub fn variety(rows: &[RowSlots]) -> f64 {
         values.entry(slot).or_default().push(print);
     }
     let n = rows.len() as f64;
-    let of_slot = |prints: &mut Vec<u64>| {
-        let count = prints.len();
-        prints.sort_unstable();
-        prints.dedup();
-        let varies = (prints.len() - 1) as f64 / (count - 1) as f64;
-        (count as f64 / n, varies)
-    };
     let mut parts: Vec<f64> = values
         .values_mut()
         .filter(|prints| prints.len() >= 2 && prints.len() as f64 >= 0.3 * n)
         .map(|prints| {
-            let (presence, varies) = of_slot(prints);
-            presence * varies
+            let count = prints.len();
+            prints.sort_unstable();
+            prints.dedup();
+            let varies = (prints.len() - 1) as f64 / (count - 1) as f64;
+            count as f64 / n * varies
         })
         .collect();
     // Summed in a fixed order, so that equal pages have bit-identical scores.

@@ -59,7 +59,7 @@ fn item_of(view: &PageView<'_>, row: Span, like: Option<NodeId>) -> Option<NodeI
 
 /// The sibling elements of the row.
 fn items_of(view: &PageView<'_>, row: Span) -> Vec<NodeId> {
-    let first = view.tokens.list[row.start as usize].node;
+    let first = view.first_node(row);
     let next = |&node: &NodeId| view.tree().sibling_after(node);
     let inside = |&node: &NodeId| view.span(node).stop <= row.stop;
     std::iter::successors(Some(first), next).take(MAX_ITEMS).take_while(inside).collect()

@@ -3,9 +3,9 @@
 use super::atypical;
 use super::features::Meter;
 use super::outlier_rows;
-use super::overlap::overlap;
 use super::row_slots::PathPrecision;
 use super::score::RankedRowSet;
+use super::select::overlap;
 use crate::learn::view::PageView;
 use crate::page::tokens::{Span, TokenKind, Tokens};
 
@@ -67,12 +67,10 @@ fn is_subset(tokens: &Tokens<'_>, few: &[Span], many: &[Span]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::learn::{LearnOptions, learn};
-    use crate::page::Tree;
+    use crate::learn::tests::first;
 
     fn check(html: &str, expected: usize) {
-        let candidates = learn(&[Tree::parse(html)], &LearnOptions::default());
-        assert_eq!(candidates[0].table.rows.len(), expected);
+        assert_eq!(first(html).table.rows.len(), expected);
     }
 
     #[test]

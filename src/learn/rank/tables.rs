@@ -15,7 +15,7 @@ const MAX_BARE_CELL_TOKENS: usize = 9;
 /// The rows are `<tr>`, and their table has at least two `<th>` before them.
 pub fn has_column_titles(view: &PageView<'_>, rows: &[Span]) -> bool {
     let tree = view.tree();
-    let root = view.tokens.list[rows[0].start as usize].node;
+    let root = view.first_node(rows[0]);
     if tree.tag(root) != "tr" {
         return false;
     }
@@ -35,7 +35,7 @@ pub fn spans_different_tables(view: &PageView<'_>, rows: &[Span]) -> bool {
     let tree = view.tree();
     let mut tables: Vec<(NodeId, u64, usize)> = Vec::new();
     for row in rows {
-        let root = view.tokens.list[row.start as usize].node;
+        let root = view.first_node(*row);
         let table = tree.ancestors(root).take(4).find(|&node| tree.tag(node) == "table");
         let Some(table) = table.filter(|_| tree.tag(root) == "tr" && tables.len() <= MAX_TABLES) else {
             return false;
@@ -86,10 +86,7 @@ pub fn grid_lines(view: &PageView<'_>, sample: &[Span]) -> f64 {
 /// The row is one element and, below single children, has at least two children of equal tag and
 /// similar shape.
 fn is_grid_line(view: &PageView<'_>, row: Span) -> bool {
-    let mut node = view.tokens.list[row.start as usize].node;
-    if view.span(node) != row {
-        return false;
-    }
+    let Some(mut node) = view.root(row) else { return false };
     loop {
         let items: Vec<NodeId> = view.items(node).take(40).collect();
         match items.as_slice() {

@@ -176,36 +176,35 @@ type CellPair<'c> = (Option<&'c str>, Option<&'c str>);
 
 /// Share of the rows in which two columns are equal; rows in which both are empty are ignored.
 fn sameness<'c>(cells: impl Iterator<Item = CellPair<'c>>) -> f64 {
+    equal_cells(cells).1
+}
+
+/// The rows in which two columns are equal: their number and, as [`sameness`], their share.
+fn equal_cells<'c>(cells: impl Iterator<Item = CellPair<'c>>) -> (u32, f64) {
     let (mut same, mut all) = (0_u32, 0_u32);
     for (a, b) in cells.filter(|(a, b)| a.is_some() || b.is_some()) {
         all += 1;
         same += u32::from(a.map(str::trim) == b.map(str::trim));
     }
-    f64::from(same) / f64::from(all.max(1))
+    (same, f64::from(same) / f64::from(all.max(1)))
 }
 
 /// Share of the linked records with equal values in both columns, corrected for chance as in Cohen's kappa: zeros are
 /// equal in every record.
 fn agreement(old: &PreviousRows<'_>, candidate: &Candidate, again: &RecordLinks, before: usize, now: usize) -> f64 {
     let pairs = &again.pairs[..again.pairs.len().min(MAX_SAMPLED_ROWS)];
-    let agree = |shift: usize| {
-        let (mut same, mut all) = (0_u32, 0_u32);
-        for (i, &(_, record)) in pairs.iter().enumerate() {
+    let cells = |shift: usize| {
+        pairs.iter().enumerate().map(move |(i, &(_, record))| {
             let (row, _) = pairs[(i + shift) % pairs.len()];
-            let (was, is) = (old.cell(record, before), candidate.table.rows[row].cells[now].as_deref());
-            if was.is_some() || is.is_some() {
-                all += 1;
-                same += u32::from(was.map(str::trim) == is.map(str::trim));
-            }
-        }
-        (same, f64::from(same) / f64::from(all.max(1)))
+            (old.cell(record, before), candidate.table.rows[row].cells[now].as_deref())
+        })
     };
-    let (same, share) = agree(0);
+    let (same, share) = equal_cells(cells(0));
     // A single equal value may be a coincidence.
     if same < 2 {
         return 0.0;
     }
-    let chance = if pairs.len() > 2 { agree(1).1 } else { 0.0 };
+    let chance = if pairs.len() > 2 { sameness(cells(1)) } else { 0.0 };
     if chance < 1.0 { ((share - chance) / (1.0 - chance)).max(0.0) } else { 0.0 }
 }
 

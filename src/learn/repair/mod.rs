@@ -108,8 +108,8 @@ fn under_old_columns(old: &Template, candidate: Candidate, mapping: &ColumnMappi
         mapped.chain(mapping.new.iter().map(|&column| row.cells[column].clone())).collect()
     };
     let rows = candidate.table.rows.iter().map(|row| Row { cells: cells(row), page: row.page }).collect();
-    let columns = template.columns().iter().map(|column| column.name.clone()).collect();
-    Candidate { template, score, table: Table { columns, rows }, ..candidate }
+    let table = Table { columns: template.column_names(), rows };
+    Candidate { template, score, table, ..candidate }
 }
 
 #[cfg(test)]
@@ -118,6 +118,7 @@ mod tests {
     use crate::learn::apply;
     use crate::learn::teach::SpreadsheetStep;
     use crate::learn::template::{Delimiter, RowAdjustment};
+    use crate::learn::tests::first;
 
     const NAMES: [&str; 6] = ["Adler", "Bellevue", "Central", "Dorint", "Elite", "Falken"];
 
@@ -142,7 +143,7 @@ mod tests {
     }
 
     fn learned(page: &str) -> (Template, Table) {
-        let mut first = learn(&[Tree::parse(page)], &LearnOptions::default()).swap_remove(0);
+        let mut first = first(page);
         for (i, name) in [(0, "link"), (1, "name"), (2, "price"), (3, "far")] {
             first.template.rename(i, name);
             first.table.columns[i] = name.to_owned();
@@ -241,7 +242,7 @@ mod tests {
         let cells = |i: usize| format!("<tr><td>{}</td><td>{}</td><td>{}</td></tr>", NAMES[i], beds[i], beds[i]);
         let rows: String = (0..NAMES.len()).map(cells).collect();
         let page = format!("<table><tr><th>House</th><th>Beds</th><th>Baths</th></tr>{rows}</table>");
-        let first = learn(&[Tree::parse(&page)], &LearnOptions::default()).swap_remove(0);
+        let first = first(&page);
         let item = |i: usize| format!("<li><h3>{}</h3><b>{}</b><p><i>{}</i></p></li>", NAMES[i], beds[i], baths[i]);
         let page = format!("<ul>{}</ul>", (0..NAMES.len()).map(item).collect::<String>());
         let best = repair(&first.template, &first.table, &Tree::parse(&page)).swap_remove(0);

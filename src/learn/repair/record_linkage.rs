@@ -3,7 +3,7 @@
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use crate::learn::template::Template;
-use crate::learn::view::fingerprint;
+use crate::learn::view::{count_keys, fingerprint};
 use crate::model::{Row, Table};
 
 /// Maximum number of old rows that are looked for.
@@ -72,12 +72,8 @@ impl<'t> PreviousRows<'t> {
     pub fn link_records(&self, table: &Table) -> RecordLinks {
         let mut shared: Vec<(usize, usize, usize, usize)> = Vec::new();
         for (i, row) in table.rows.iter().enumerate() {
-            let mut counts: HashMap<usize, usize> = HashMap::new();
-            for print in value_fingerprints(&row.cells) {
-                for &record in self.owners.get(&print).into_iter().flatten() {
-                    *counts.entry(record).or_default() += 1;
-                }
-            }
+            let prints = value_fingerprints(&row.cells);
+            let counts = count_keys(prints.iter().filter_map(|print| self.owners.get(print)).flatten().copied());
             // A row that contains the whole list shares values with every record; it is ignored.
             if counts.len() <= MAX_OWNERS * 2 {
                 shared.extend(counts.into_iter().map(|(record, count)| (count, i.abs_diff(record), i, record)));

@@ -23,22 +23,7 @@ const SAME_VISIBILITY: f64 = 0.15;
 /// A specific name; less for names that every second list has. `c4` says nothing.
 const SAME_NAME: f64 = 1.6;
 const SAME_COMMON_NAME: f64 = 0.5;
-const COMMON_NAMES: &[&str] = &[
-    "number",
-    "title",
-    "link",
-    "image",
-    "body",
-    "heading",
-    "hint",
-    "text",
-    "meta",
-    "start",
-    "headline",
-    "image_text",
-    "date",
-    "value",
-];
+const COMMON_NAMES: &str = "number title link image body heading hint text meta start headline image_text date value";
 /// Maximum number of rows that are sampled.
 pub const MAX_SAMPLED_ROWS: usize = 200;
 /// Maximum length of a shape; sentences do not share a longer one.
@@ -156,7 +141,7 @@ impl ValueProfile {
         let stem = self.name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
         match () {
             () if self.name != other.name || stem == "c" => 0.0,
-            () if COMMON_NAMES.contains(&stem) => SAME_COMMON_NAME,
+            () if COMMON_NAMES.split(' ').any(|name| name == stem) => SAME_COMMON_NAME,
             () => SAME_NAME,
         }
     }
@@ -195,43 +180,38 @@ fn value_shape(value: &str) -> u64 {
     let mut shape = String::new();
     let mut last = None;
     for c in value.chars() {
-        let is = match c {
-            _ if c.is_numeric() => '9',
-            _ if c.is_uppercase() => 'A',
-            _ if c.is_alphabetic() => 'a',
-            _ if c.is_whitespace() => ' ',
-            _ => c,
-        };
+        let is = ['a', 'A', '9', ' ', c][character_class(c)];
         // “Bindas” and “bindas” have the same shape; “OK” has another.
-        if last == Some(is) || (last, is) == (Some('A'), 'a') {
-            if is == 'a' {
-                shape.pop();
-                shape.push('a');
+        if (last, is) == (Some('A'), 'a') {
+            shape.pop();
+            shape.push('a');
+        } else if last != Some(is) {
+            if shape.len() >= MAX_SHAPE {
+                break;
             }
-            last = Some(is);
-            continue;
+            shape.push(is);
         }
-        if shape.len() >= MAX_SHAPE {
-            break;
-        }
-        shape.push(is);
         last = Some(is);
     }
     fingerprint(&shape)
 }
 
-/// The shares of lower and upper case letters, digits, blanks and other characters.
+/// Lower case, upper case, digit, blank or another character.
+fn character_class(c: char) -> usize {
+    match c {
+        _ if c.is_numeric() => 2,
+        _ if c.is_uppercase() => 1,
+        _ if c.is_alphabetic() => 0,
+        _ if c.is_whitespace() => 3,
+        _ => 4,
+    }
+}
+
+/// The share of each class of characters.
 fn character_shares(values: &[&str]) -> [f64; 5] {
     let mut counts = [0_u32; 5];
     for c in values.iter().flat_map(|value| value.chars().take(MAX_SAMPLED_ROWS)) {
-        let place = match c {
-            _ if c.is_numeric() => 2,
-            _ if c.is_uppercase() => 1,
-            _ if c.is_alphabetic() => 0,
-            _ if c.is_whitespace() => 3,
-            _ => 4,
-        };
-        counts[place] += 1;
+        counts[character_class(c)] += 1;
     }
     let all = counts.iter().sum::<u32>().max(1);
     counts.map(|count| f64::from(count) / f64::from(all))

@@ -1,13 +1,14 @@
-//! Adjustments of the rows by a person: wider, narrower, or shifted by one item (IEPAD's rotation).
+//! Rows by a person's rule: selected, or adjusted: wider, narrower, or shifted by one item (IEPAD's rotation).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::lines::listing_lines;
 use super::row_set::RowSet;
-use crate::learn::template::{Finder, RowAdjustment};
-use crate::learn::view::PageView;
-use crate::page::NodeId;
+use super::row_sets;
+use crate::learn::template::{Finder, RowAdjustment, RowRule, compile_pattern};
+use crate::learn::view::{PageView, text};
 use crate::page::tokens::Span;
+use crate::page::{NodeId, Selector};
 
 /// The adjusted rows and the concrete steps taken; the error is the step that is not possible.
 pub fn apply_adjustments(
@@ -30,13 +31,8 @@ pub fn apply_adjustments(
 /// Minimum share of the rows that a step must change: the first or the last row often has no sibling to add.
 const MIN_CHANGED_SHARE: f64 = 0.5;
 
-/// Applies one step; `None` if it is not possible or changes nothing.
-pub fn apply_adjustment(view: &PageView<'_>, set: &RowSet, step: RowAdjustment) -> Option<RowSet> {
-    if let [way, _, ..] = step.concrete_steps() {
-        let others = step.concrete_steps().iter().skip(1);
-        return apply_adjustment(view, set, *way)
-            .or_else(|| others.filter_map(|&way| apply_adjustment(view, set, way)).next());
-    }
+/// Applies one concrete step; `None` if it is not possible or changes nothing.
+fn apply_adjustment(view: &PageView<'_>, set: &RowSet, step: RowAdjustment) -> Option<RowSet> {
     match step {
         RowAdjustment::WidenUp => widen_to_parents(view, set),
         RowAdjustment::NarrowDown => narrow_to_children(view, set),
@@ -56,7 +52,7 @@ fn widen_to_parents(view: &PageView<'_>, set: &RowSet) -> Option<RowSet> {
     if set.finder.is_token_based() || set.finder == Finder::Lines {
         return None;
     }
-    let above: Vec<NodeId> = set.rows.iter().map(|&row| tree.parent(first_node(view, row))).collect::<Option<_>>()?;
+    let above: Vec<NodeId> = set.rows.iter().map(|&row| tree.parent(view.first_node(row))).collect::<Option<_>>()?;
     let is_page = |node: &NodeId| matches!(tree.tag(*node), "" | "html" | "body");
     let apart = above.windows(2).all(|pair| pair[0] < pair[1] && !tree.contains(pair[0], pair[1]));
     let is_possible = apart && !above.iter().any(is_page);
@@ -65,11 +61,8 @@ fn widen_to_parents(view: &PageView<'_>, set: &RowSet) -> Option<RowSet> {
 
 /// The child element (by tag and ordinal) with most of the text, if most rows have it; rows without it are dropped.
 fn narrow_to_children(view: &PageView<'_>, set: &RowSet) -> Option<RowSet> {
-    let roots: Vec<NodeId> = set.rows.iter().map(|&row| first_node(view, row)).collect();
-    let one_element = |(&root, &row): (&NodeId, &Span)| view.tree().element(root).is_some() && view.span(root) == row;
-    if !roots.iter().zip(&set.rows).all(one_element) {
-        return None;
-    }
+    let element = |&row: &Span| view.root(row).filter(|&root| view.tree().element(root).is_some());
+    let roots: Vec<NodeId> = set.rows.iter().map(element).collect::<Option<_>>()?;
     // By tag and ordinal among the children of that tag: the child of each row, and their total weight.
     let mut kinds: BTreeMap<(u32, usize), (Vec<NodeId>, u32)> = BTreeMap::new();
     for &root in &roots {
@@ -166,7 +159,7 @@ impl ItemRanges {
         let mut items: Vec<Vec<Span>> = Vec::new();
         let mut rows = Vec::new();
         for &row in &set.rows {
-            let parent = view.tree().parent(first_node(view, row));
+            let parent = view.tree().parent(view.first_node(row));
             let list = *lists.entry(parent).or_insert_with(|| {
                 let nodes = view.items(parent.unwrap_or(view.tree().root()));
                 items.push(nodes.map(|node| view.span(node)).collect());
@@ -190,8 +183,44 @@ impl ItemRanges {
     }
 }
 
-fn first_node(view: &PageView<'_>, row: Span) -> NodeId {
-    view.tokens.list[row.start as usize].node
+/// The rows by selector or expression; `None` if the rule only adjusts a list.
+pub fn rows_by_rule(rule: &RowRule, view: &PageView<'_>) -> Option<RowSet> {
+    match rule {
+        RowRule::Css(css) => Some(by_css(view, css)),
+        RowRule::Pattern(text) => Some(by_line(view, text)),
+        RowRule::Adjusted(_) => None,
+    }
+}
+
+/// The automatically found row sets after the adjustments of a rule, where these are possible.
+pub fn adjusted_row_sets(rule: &RowRule, view: &PageView<'_>) -> Option<Vec<Vec<Span>>> {
+    let RowRule::Adjusted(steps) = rule else { return None };
+    let mut seen = HashSet::new();
+    let sets = row_sets(view).into_iter().filter_map(|set| Some(apply_adjustments(view, &set, steps).ok()?.0.rows));
+    Some(sets.filter(|rows| seen.insert(rows.clone())).collect())
+}
+
+/// Of nested matches the outermost: a row contains no other row.
+fn by_css(view: &PageView<'_>, css: &str) -> RowSet {
+    let tree = view.tree();
+    let nodes = Selector::parse(css).map(|selector| selector.all(tree, tree.root())).unwrap_or_default();
+    let mut rows: Vec<Span> = Vec::new();
+    for row in nodes.into_iter().map(|node| view.span(node)) {
+        let inside = rows.last().is_some_and(|before| row.start < before.stop);
+        if row.start < row.stop && !inside {
+            rows.push(row);
+        }
+    }
+    RowSet { finder: Finder::Grid, rows, rotation: 0.0 }
+}
+
+fn by_line(view: &PageView<'_>, expression: &str) -> RowSet {
+    let lines = listing_lines(view).into_iter().filter(|&line| view.tokens.weight(line) > 0);
+    let rows = match compile_pattern(expression) {
+        Ok(pattern) => lines.filter(|&line| pattern.is_match(&text(&view.tokens, line))).collect(),
+        Err(_) => Vec::new(),
+    };
+    RowSet { finder: Finder::Lines, rows, rotation: 0.0 }
 }
 
 #[cfg(test)]

@@ -88,26 +88,19 @@ struct CycleGroup {
 
 /// Groups by number of rows, ascending.
 fn groups(sets: &[CycleSet]) -> Vec<CycleGroup> {
-    let mut by_rows: BTreeMap<usize, CycleGroup> = BTreeMap::new();
-    let mut most: BTreeMap<usize, usize> = BTreeMap::new();
-    for set in sets {
-        let empty = CycleGroup { rows: set.rows, overlap: 0, ratio: 0.0, tokens: 0, fullest: set.repeat };
-        let group = by_rows.entry(set.rows).or_insert(empty);
-        group.overlap += set.overlap;
-        group.tokens += set.tokens;
-        let most = most.entry(set.rows).or_default();
-        if set.tokens > *most {
-            *most = set.tokens;
-            group.fullest = set.repeat;
-        }
-    }
-    let lengths: BTreeMap<usize, usize> = by_rows.values().map(|group| (group.rows, group.overlap)).collect();
-    for group in by_rows.values_mut() {
+    let mut by_rows: BTreeMap<usize, Vec<&CycleSet>> = BTreeMap::new();
+    sets.iter().for_each(|set| by_rows.entry(set.rows).or_default().push(set));
+    let overlap = |rows: usize| by_rows.get(&rows).map_or(0, |sets| sets.iter().map(|set| set.overlap).sum::<usize>());
+    let group = |(&rows, sets): (&usize, &Vec<&CycleSet>)| CycleGroup {
+        rows,
+        overlap: overlap(rows),
         // L(N+1) is 0 if no sequence occurs N+1 times. The paper leaves that case open.
-        let next = lengths.get(&(group.rows + 1)).copied().unwrap_or(0).max(1);
-        group.ratio = group.overlap as f64 / next as f64;
-    }
-    by_rows.into_values().collect()
+        ratio: overlap(rows) as f64 / overlap(rows + 1).max(1) as f64,
+        tokens: sets.iter().map(|set| set.tokens).sum(),
+        // The first of those with the most tokens.
+        fullest: sets.iter().rev().max_by_key(|set| set.tokens).map_or(0, |set| set.repeat),
+    };
+    by_rows.iter().map(group).collect()
 }
 
 fn finalists(groups: &[CycleGroup]) -> Vec<&CycleGroup> {

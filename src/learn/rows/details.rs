@@ -2,34 +2,23 @@
 //! says about a record, its detail page says too. This works even where the markup does not separate the rows.
 
 mod constraints;
-mod evidence;
 mod model;
 mod observe;
 mod probability;
 mod rows;
-mod segmentation;
 mod slot;
 mod words;
 
-pub use evidence::Evidence;
-pub use observe::{MAX_DETAILS, WordIndex};
+pub use constraints::Segmentation;
+pub use observe::{Evidence, MAX_DETAILS, WordIndex};
 pub use rows::{agreement, row_sets};
-pub use segmentation::Segmentation;
 pub use words::{PageWord, words_of};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Solver {
-    /// Constraint satisfaction: exact where list and detail pages agree, partial otherwise.
-    Constraints,
-    /// The probabilistic model: tolerates contradictions, and also finds the columns.
-    Probability,
-}
-
-pub fn segment(evidence: &Evidence, solver: Solver) -> Segmentation {
-    match solver {
-        Solver::Constraints => constraints::segment(&evidence.extracts),
-        Solver::Probability => probability::segment(&evidence.extracts),
-    }
+/// Segments by constraint satisfaction if all constraints can hold, otherwise by the probabilistic model, as the paper
+/// recommends.
+pub fn segment(evidence: &Evidence) -> Segmentation {
+    let exact = constraints::segment(&evidence.extracts);
+    if exact.is_exact { exact } else { probability::segment(&evidence.extracts) }
 }
 
 #[cfg(test)]

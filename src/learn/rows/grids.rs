@@ -3,9 +3,8 @@
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::row_set::{RowSetCollector, fingerprint};
-use super::siblings::grouped;
 use crate::learn::template::Finder;
-use crate::learn::view::PageView;
+use crate::learn::view::{PageView, grouped};
 use crate::page::NodeId;
 
 const MIN_CELLS: usize = 3;
@@ -57,10 +56,7 @@ struct GridOffers<'v, 't> {
 
 impl GridOffers<'_, '_> {
     fn clusters(&mut self, nodes: &[NodeId], found: &mut RowSetCollector<'_, '_>) {
-        let clusters = self.view.clusters(nodes);
-        let all: Vec<usize> = (0..nodes.len()).collect();
-        for group in grouped(&all, |i| clusters[i]) {
-            let cells: Vec<NodeId> = group.into_iter().map(|i| nodes[i]).collect();
+        for cells in grouped(self.view.clusters(nodes).into_iter().zip(nodes.iter().copied())) {
             if cells.len() >= MIN_CELLS && has_two_parents(self.view, &cells) {
                 self.add(&cells, found);
             }
@@ -100,46 +96,25 @@ impl GridOffers<'_, '_> {
 fn by_path(view: &PageView<'_>, mut mark: impl FnMut(NodeId) -> u32) -> Vec<Vec<NodeId>> {
     let tree = view.tree();
     let mut ids: HashMap<(u32, u32, u32), u32> = HashMap::new();
-    let mut ways: HashMap<(u32, u32), usize> = HashMap::new();
     let mut paths = vec![0; tree.len()];
-    let mut nodes: Vec<Vec<NodeId>> = Vec::new();
-    for node in tree.subtree(tree.root()).skip(1) {
-        if tree.element(node).is_none() {
-            continue;
-        }
+    let elements = tree.subtree(tree.root()).skip(1).filter(|&node| tree.element(node).is_some());
+    grouped(elements.filter_map(|node| {
         let above = tree.parent(node).map_or(0, |parent| paths[parent.index()]);
         let next = ids.len() as u32 + 1;
         paths[node.index()] = *ids.entry((above, view.tag(node), mark(node))).or_insert(next);
-        if view.tokens.weight(view.span(node)) > 0 {
-            let way = *ways.entry((above, view.tag(node))).or_insert_with(|| {
-                nodes.push(Vec::new());
-                nodes.len() - 1
-            });
-            nodes[way].push(node);
-        }
-    }
-    nodes
+        (view.tokens.weight(view.span(node)) > 0).then(|| ((above, view.tag(node)), node))
+    }))
 }
 
 /// Elements with text, grouped by tag and classes; of nested elements only the outermost.
 fn by_class(view: &PageView<'_>) -> Vec<Vec<NodeId>> {
     let tree = view.tree();
-    let mut places: HashMap<(u32, u32), usize> = HashMap::new();
-    let mut nodes: Vec<Vec<NodeId>> = Vec::new();
-    for node in tree.subtree(tree.root()).skip(1) {
-        let bare = tree.classes(node).next().is_none();
-        if bare || view.tokens.weight(view.span(node)) == 0 {
-            continue;
-        }
-        let place = *places.entry((view.tag(node), view.class_set(node))).or_insert_with(|| {
-            nodes.push(Vec::new());
-            nodes.len() - 1
-        });
-        if nodes[place].last().is_none_or(|&last| !tree.contains(last, node)) {
-            nodes[place].push(node);
-        }
-    }
-    nodes
+    let has_class = |&node: &NodeId| tree.classes(node).next().is_some();
+    let nodes = tree.subtree(tree.root()).skip(1).filter(has_class);
+    let nodes = nodes.filter(|&node| view.tokens.weight(view.span(node)) > 0);
+    let mut groups = grouped(nodes.map(|node| ((view.tag(node), view.class_set(node)), node)));
+    groups.iter_mut().for_each(|nodes| nodes.dedup_by(|node, last| tree.contains(*last, *node)));
+    groups
 }
 
 fn has_two_parents(view: &PageView<'_>, nodes: &[NodeId]) -> bool {

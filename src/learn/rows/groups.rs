@@ -3,9 +3,9 @@
 use foldhash::{HashMap, HashMapExt, HashSet};
 
 use super::row_set::RowSetCollector;
-use super::siblings::{Items, grouped};
+use super::siblings::Items;
 use crate::learn::template::Finder;
-use crate::learn::view::PageView;
+use crate::learn::view::{PageView, count_keys, grouped};
 use crate::page::NodeId;
 use crate::page::text::collapse;
 use crate::page::tokens::{Span, TokenKind};
@@ -33,8 +33,7 @@ pub fn find(view: &PageView<'_>, items: &Items, found: &mut RowSetCollector<'_, 
 
 /// Tries each repeated symbol as the head of the records.
 pub fn by_heads(spans: &[Span], symbols: &[(u32, u64)], finder: Finder, found: &mut RowSetCollector<'_, '_>) {
-    let all: Vec<usize> = (0..spans.len()).collect();
-    let mut heads = grouped(&all, |i| symbols[i]);
+    let mut heads = grouped(symbols.iter().copied().zip(0_usize..));
     heads.retain(|places| places.len() >= 2);
     heads.sort_by_key(|places| (std::cmp::Reverse(places.len()), places[0]));
     for heads in heads.into_iter().take(MAX_HEADS) {
@@ -61,10 +60,7 @@ fn last_row(heads: &[usize], symbols: &[(u32, u64)]) -> (usize, f64) {
     let longest = segments.iter().map(|segment| segment.len()).max().unwrap_or(1);
     let tail = &symbols[last..];
     let mut length = tail.iter().take(longest).take_while(|symbol| alphabet.contains(symbol)).count().max(1);
-    let mut counts: HashMap<&[(u32, u64)], usize> = HashMap::new();
-    for segment in &segments {
-        *counts.entry(segment).or_default() += 1;
-    }
+    let counts = count_keys(segments.iter().copied());
     let commonest = segments
         .iter()
         .copied()
@@ -86,10 +82,7 @@ fn items_before_first(heads: &[usize], symbols: &[(u32, u64)]) -> f64 {
 /// The fingerprint of each item's label, or 0.
 fn labels(view: &PageView<'_>, items: &Items) -> Vec<u64> {
     let texts: Vec<Vec<(u64, u32)>> = items.nodes.iter().map(|&node| first_texts(view, node)).collect();
-    let mut counts: HashMap<u64, usize> = HashMap::new();
-    for &(print, _) in texts.iter().flatten() {
-        *counts.entry(print).or_default() += 1;
-    }
+    let counts = count_keys(texts.iter().flatten().map(|&(print, _)| print));
     let mut is_label: HashMap<u64, bool> = HashMap::new();
     texts
         .iter()

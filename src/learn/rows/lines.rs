@@ -2,9 +2,8 @@
 
 use super::groups::by_heads;
 use super::row_set::RowSetCollector;
-use super::siblings::grouped;
 use crate::learn::template::Finder;
-use crate::learn::view::PageView;
+use crate::learn::view::{PageView, grouped};
 use crate::page::tokens::{Span, TokenKind};
 
 pub fn find(view: &PageView<'_>, found: &mut RowSetCollector<'_, '_>) {
@@ -13,13 +12,11 @@ pub fn find(view: &PageView<'_>, found: &mut RowSetCollector<'_, '_>) {
         return;
     }
     let kinds: Vec<u32> = lines.iter().map(|&line| kind(view, line)).collect();
-    let all: Vec<usize> = (0..lines.len()).collect();
     found.add(Finder::Lines, lines.iter().copied(), 0.0);
-    for group in grouped(&all, |i| kinds[i]) {
-        found.add(Finder::Lines, group.into_iter().map(|i| lines[i]), 0.0);
-    }
-    for group in grouped(&all, |i| starts_with_digit(view, lines[i])) {
-        found.add(Finder::Lines, group.into_iter().map(|i| lines[i]), 0.0);
+    let by_kind = grouped(kinds.iter().copied().zip(lines.iter().copied()));
+    let by_digit = grouped(lines.iter().map(|&line| (starts_with_digit(view, line), line)));
+    for group in by_kind.into_iter().chain(by_digit) {
+        found.add(Finder::Lines, group, 0.0);
     }
     let symbols: Vec<(u32, u64)> = kinds.iter().map(|&kind| (kind, 0)).collect();
     by_heads(&lines, &symbols, Finder::Lines, found);

@@ -134,17 +134,6 @@ impl TagPattern {
         let optional = self.positions[place..].iter().take_while(|it| it.optional).count();
         reached.extend(place + 1..=place + optional);
     }
-
-    /// In the notation of the paper.
-    #[cfg(test)]
-    fn notation(&self, name: impl Fn(Symbol) -> String) -> String {
-        let write = |place: &PatternPosition| {
-            let mut names: Vec<String> = place.symbols.iter().map(|&symbol| name(symbol)).collect();
-            names.extend(place.optional.then(|| "-".to_owned()));
-            if names.len() == 1 { names.remove(0) } else { format!("[{}]", names.join("|")) }
-        };
-        self.positions.iter().map(write).collect()
-    }
 }
 
 fn position_of(column: impl Iterator<Item = Option<Symbol>>) -> PatternPosition {
@@ -173,8 +162,14 @@ mod tests {
         TagPattern::of_strings(strings.iter().map(Vec::as_slice))
     }
 
+    /// In the notation of the paper.
     fn notation(pattern: &TagPattern) -> String {
-        pattern.notation(|symbol| char::from(symbol as u8).to_string())
+        let write = |place: &PatternPosition| {
+            let mut names: Vec<String> = place.symbols.iter().map(|&it| char::from(it as u8).to_string()).collect();
+            names.extend(place.optional.then(|| "-".to_owned()));
+            if names.len() == 1 { names.remove(0) } else { format!("[{}]", names.join("|")) }
+        };
+        pattern.positions.iter().map(write).collect()
     }
 
     fn occurrences(pattern: &TagPattern, text: &str) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! One proposal of the rows of a list, and the collector of all proposals.
 
+use std::collections::BTreeMap;
+
 use foldhash::{HashSet, HashSetExt};
 
 use crate::learn::template::Finder;
@@ -49,4 +51,16 @@ impl<'v, 't> RowSetCollector<'v, 't> {
 /// Equal for equal numbers in equal order. Sets of 60,000 rows are proposed many times, so only a hash of each is kept.
 pub fn fingerprint(numbers: impl Iterator<Item = u64>) -> u64 {
     numbers.fold(0, |print: u64, number| (print ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
+}
+
+/// Of rows in order of preference, those that overlap no earlier one. The result is in page order.
+pub fn without_overlaps(rows: impl IntoIterator<Item = Span>) -> Vec<Span> {
+    let mut kept: BTreeMap<u32, Span> = BTreeMap::new();
+    for row in rows {
+        // Kept rows do not overlap, so only the last one that starts before this row's end can overlap it.
+        if kept.range(..row.stop).next_back().is_none_or(|(_, before)| before.stop <= row.start) {
+            kept.insert(row.start, row);
+        }
+    }
+    kept.into_values().collect()
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::error::HelpError;
 use crate::learn::candidates::Candidate;
 use crate::learn::columns::{by_css, by_pattern, drill_down_values, join_cells};
-use crate::learn::template::{ColumnSource, Delimiter, Recipe, RowAdjustment, Template, compile_pattern};
+use crate::learn::template::{ColumnSource, Delimiter, Recipe, RowAdjustment, compile_pattern};
 use crate::learn::view::{Limit, PageView, text};
 use crate::page::Selector;
 use crate::page::tokens::Span;
@@ -173,14 +173,10 @@ fn join(candidate: &mut Candidate, names: &[String], name: Option<&str>, with: &
 pub fn coalesce_columns(candidate: &mut Candidate, name: &str, columns: &[usize]) {
     let cell = |cells: &[Option<String>]| columns.iter().find_map(|&column| cells[column].clone());
     let cells = candidate.table.rows.iter().map(|row| cell(&row.cells)).collect();
-    let recipe = Recipe::First { of: sources(&candidate.template, columns) };
+    let sources = &candidate.template.variants[0].sources;
+    let recipe = Recipe::First { of: columns.iter().filter_map(|&column| sources.get(column)?.clone()).collect() };
     columns.iter().for_each(|&column| candidate.template.set_hidden(column, true));
     add_column(candidate, name, recipe, cells);
-}
-
-fn sources(template: &Template, columns: &[usize]) -> Vec<ColumnSource> {
-    let sources = &template.variants[0].sources;
-    columns.iter().filter_map(|&column| sources.get(column)?.clone()).collect()
 }
 
 fn find_column(candidate: &Candidate, name: &str) -> Result<(usize, ColumnSource), HelpError> {

@@ -3,12 +3,12 @@
 mod formats;
 mod matching;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 pub use formats::{join, rows_by_format};
 pub use matching::THRESHOLD;
 
-use crate::learn::rows::RowSet;
+use crate::learn::rows::{RowSet, without_overlaps};
 use crate::learn::template::Finder;
 use crate::learn::view::{Limit, MAX_MATCHES, PageView, sample};
 use crate::page::NodeId;
@@ -19,7 +19,7 @@ use matching::{BlockEncoding, Matcher, in_listing};
 /// the run is all the text of an element, the block is that element, so that its links and images belong to the record.
 pub fn block_around(view: &PageView<'_>, part: Span) -> Span {
     let tree = view.tree();
-    let first = view.tokens.list[part.start as usize].node;
+    let first = view.first_node(part);
     let last = view.tokens.list[part.stop as usize - 1].node;
     if in_listing(view, first) {
         return lines_around(view, part);
@@ -104,27 +104,19 @@ struct BlockMatch {
 /// Removes overlapping rows: blocks take precedence, then the more similar matches.
 fn resolve_overlaps(blocks: &[Span], mut found: Vec<BlockMatch>) -> Vec<Span> {
     found.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.row.cmp(&b.row)));
-    let mut rows: BTreeMap<u32, Span> = BTreeMap::new();
-    for row in blocks.iter().copied().chain(found.iter().map(|it| it.row)) {
-        let before = rows.range(..row.stop).next_back();
-        if before.is_none_or(|(_, it)| it.stop <= row.start) {
-            rows.insert(row.start, row);
-        }
-    }
-    rows.into_values().collect()
+    without_overlaps(blocks.iter().copied().chain(found.iter().map(|it| it.row)))
 }
 
 fn finder(view: &PageView<'_>, rows: &[Span]) -> Finder {
-    let first = |row: &Span| view.tokens.list[row.start as usize].node;
     match rows {
-        [row, ..] if in_listing(view, first(row)) => Finder::Lines,
-        rows if rows.iter().all(|row| view.span(first(row)) == *row) => Finder::Grid,
+        [row, ..] if in_listing(view, view.first_node(*row)) => Finder::Lines,
+        rows if rows.iter().all(|&row| view.root(row).is_some()) => Finder::Grid,
         _ => Finder::Groups,
     }
 }
 
 fn matches(view: &PageView<'_>, block: Span, encoding: BlockEncoding, threshold: f64) -> Vec<BlockMatch> {
-    let first = view.tokens.list[block.start as usize].node;
+    let first = view.first_node(block);
     let mut matcher = Matcher::new(view, block, encoding);
     let found = if in_listing(view, first) {
         line_matches(view, block, &matcher, threshold)
@@ -218,11 +210,11 @@ fn trim_line_end(view: &PageView<'_>, mut row: Span) -> Span {
 }
 
 fn parent_of(view: &PageView<'_>, row: Span) -> Option<NodeId> {
-    view.tree().parent(view.tokens.list[row.start as usize].node)
+    view.tree().parent(view.first_node(row))
 }
 
 fn tag_path(view: &PageView<'_>, row: Span) -> Vec<u32> {
-    let first = view.tokens.list[row.start as usize].node;
+    let first = view.first_node(row);
     view.tree().ancestors(first).map(|node| view.tag(node)).collect()
 }
 

@@ -8,14 +8,12 @@
 mod matrix;
 mod text_positions;
 mod tree;
-mod value_label;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use text_positions::MAX_POSITIONS;
-pub use text_positions::PageText;
+pub use text_positions::{LabelledRecord, Meaning, PageText, ValueLabel};
 pub use tree::row_sets;
-pub use value_label::{LabelledRecord, Meaning, ValueLabel};
 
 use super::edits::coalesce_columns;
 use crate::learn::candidates::Candidate;

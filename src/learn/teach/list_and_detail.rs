@@ -2,11 +2,11 @@
 
 use super::error::HelpError;
 use super::help::Help;
-use super::learn_with::learn_with;
+use super::located_help::learn_with;
 use crate::learn::apply::merge::{self, DetailAddress, DetailWords};
 use crate::learn::candidates::{Candidate, LearnOptions, RecordPages, TOKEN_REPEAT_PENALTY, candidate, learn_pages};
 use crate::learn::rank::{self, RankedRowSet};
-use crate::learn::rows::details::{self, Evidence, Segmentation, Solver};
+use crate::learn::rows::details::{self, Evidence, Segmentation};
 use crate::learn::rows::{RowSet, row_sets};
 use crate::learn::template::ColumnSource;
 use crate::learn::view::{LeafKind, PageView, PathInterner};
@@ -74,7 +74,7 @@ fn lists(first: &Tree, further: &[Tree], details: &[PageView<'_>], options: &Lea
     let view = PageView::new(first);
     let further: Vec<PageView<'_>> = further.iter().map(PageView::new).collect();
     let evidence = Evidence::new(&view, &further, details);
-    let segmentation = segmentation(&evidence);
+    let segmentation = details::segment(&evidence);
     let mut ranked = rank::rank(&view, row_sets(&view));
     ranked.extend(segmented_row_sets(&view, &evidence, &segmentation, &ranked));
     for it in &mut ranked {
@@ -86,14 +86,7 @@ fn lists(first: &Tree, further: &[Tree], details: &[PageView<'_>], options: &Lea
     }
     let shown = rank::select_candidates(&view.tokens, ranked, options.top);
     let paths = &mut PathInterner::default();
-    shown.into_iter().map(|it| candidate(&view, it, &further, paths)).collect()
-}
-
-/// Segments by constraint satisfaction if all constraints can hold, otherwise by the probabilistic model, as the paper
-/// recommends.
-fn segmentation(evidence: &Evidence) -> Segmentation {
-    let exact = details::segment(evidence, Solver::Constraints);
-    if exact.is_exact { exact } else { details::segment(evidence, Solver::Probability) }
+    shown.into_iter().map(|it| candidate(None, &view, it, &further, paths)).collect()
 }
 
 /// Row sets from the segmentation that the page's finders do not propose.

@@ -1,4 +1,4 @@
-//! Locates a person's help on the page, ranks the row sets that agree with it, and applies edits to a candidate.
+//! Learns a page with a person's help: locates it on the page, ranks the row sets that agree with it, applies edits.
 
 use std::collections::HashSet;
 
@@ -8,14 +8,14 @@ use super::error::HelpError;
 use super::help::{Block, Help};
 use super::label::{self, LabelledRecord, Meaning, PageText, ValueLabel};
 use crate::learn::apply::fit;
-use crate::learn::candidates::{Candidate, LearnOptions, candidate_with_rule, shown_row_sets};
+use crate::learn::candidates::{Candidate, LearnOptions, candidate, learn, shown_row_sets};
 use crate::learn::rank::{self, RankedRowSet};
 use crate::learn::rows::{RowSet, apply_adjustments, row_sets, rows_by_rule};
 use crate::learn::template::{RowAdjustment, RowRule, compile_pattern};
 use crate::learn::view::{PageView, PathInterner};
 use crate::model::{Row, Table};
 use crate::page::tokens::{Span, TokenKind};
-use crate::page::{NodeId, Selector};
+use crate::page::{NodeId, Selector, Tree};
 
 /// Maximum number of row sets that are turned into candidates, so that their columns can be compared with the labels.
 const MAX_TAUGHT: usize = 8;
@@ -40,8 +40,43 @@ const MIN_SCORE: f64 = -8.0;
 /// Scores that differ by less than this are considered equal.
 const SCORE_TOLERANCE: f64 = 1.0;
 
+/// Like [`learn`], with a person's help: candidates that agree with it come first. The error names the text that is not
+/// on the page. A block that is enclosed on a further page is another format of the same list: a variant of the
+/// template.
+pub fn learn_with(pages: &[Tree], options: &LearnOptions, help: &Help) -> Result<Vec<Candidate>, HelpError> {
+    if help.is_empty() {
+        return Ok(learn(pages, options));
+    }
+    let (first, further) = pages.split_first().ok_or(HelpError::NoPage)?;
+    let view = PageView::new(first);
+    let text = PageText::new(&view);
+    let is_here = |block: &&Block| further.is_empty() || find_block(&text, block).is_ok();
+    let (here, elsewhere): (Vec<&Block>, Vec<&Block>) = help.enclosed.iter().partition(is_here);
+    if !elsewhere.is_empty()
+        && elsewhere.len() == help.enclosed.len()
+        && help.labels.is_empty()
+        && help.records.is_empty()
+    {
+        return learn_with(further, options, help);
+    }
+    let enclosed: Vec<Block> = elsewhere.into_iter().cloned().collect();
+    let other_format = Help { enclosed, threshold: help.threshold, ..Help::default() };
+    let further_views: Vec<PageView<'_>> = further.iter().map(PageView::new).collect();
+    let mut candidates = LocatedHelp::new(&text, help, &here)?.candidates(&further_views, options)?;
+    if other_format.enclosed.is_empty() {
+        return Ok(candidates);
+    }
+    let others = learn_with(further, options, &other_format)?;
+    if let (Some(mine), Some(other)) = (candidates.first_mut(), others.first()) {
+        enclose::join(&mut mine.template, &other.template);
+        mine.table.columns = mine.template.column_names();
+        mine.table.rows.iter_mut().for_each(|row| row.cells.resize(mine.table.columns.len(), None));
+    }
+    Ok(candidates)
+}
+
 /// A person's help with its positions on the page.
-pub struct LocatedHelp<'a, 't> {
+struct LocatedHelp<'a, 't> {
     view: &'a PageView<'t>,
     offered: Vec<RankedRowSet>,
     blocks: Vec<Span>,
@@ -56,7 +91,7 @@ struct TaughtCandidate {
 }
 
 impl<'a, 't> LocatedHelp<'a, 't> {
-    pub fn new(text: &PageText<'a, 't>, help: &'a Help, blocks: &[&Block]) -> Result<LocatedHelp<'a, 't>, HelpError> {
+    fn new(text: &PageText<'a, 't>, help: &'a Help, blocks: &[&Block]) -> Result<LocatedHelp<'a, 't>, HelpError> {
         let view = text.view;
         let instances = instances(text, help)?;
         let places: Vec<(&Block, Vec<Span>)> =
@@ -70,7 +105,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         Ok(LocatedHelp { view, offered, blocks, instances, help })
     }
 
-    pub fn candidates(mut self, further: &[PageView<'_>], options: &LearnOptions) -> Result<Vec<Candidate>, HelpError> {
+    fn candidates(mut self, further: &[PageView<'_>], options: &LearnOptions) -> Result<Vec<Candidate>, HelpError> {
         let mut taught = if self.help.locates_list() {
             self.best_agreeing(further, options)
         } else {
@@ -151,9 +186,13 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         ENCLOSED_WEIGHT * enclosed + LABELLED_WEIGHT * label::labelled_share(set, &self.instances)
     }
 
+    fn teach_rows(&self, set: RowSet, rule: Option<RowRule>, further: &[PageView<'_>]) -> TaughtCandidate {
+        self.teach(rank::measure_all(self.view, vec![set]).remove(0), rule, further)
+    }
+
     fn teach(&self, it: RankedRowSet, rule: Option<RowRule>, further: &[PageView<'_>]) -> TaughtCandidate {
         let set = it.set.clone();
-        let mut candidate = candidate_with_rule(rule, self.view, it, further, &mut PathInterner::default());
+        let mut candidate = candidate(rule, self.view, it, further, &mut PathInterner::default());
         if !self.help.labels.is_empty() {
             candidate.score += NAMED_WEIGHT * label::name_columns(&mut candidate, &set.rows, &self.instances);
             label::hide_wildcards(&mut candidate, &self.help.labels);
@@ -169,9 +208,8 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         let mut rows: Vec<(Span, Row)> = Vec::new();
         let mut whole: Option<Candidate> = None;
         for part in parts {
-            let ranked =
-                rank::measure_all(self.view, vec![RowSet { rows: part.clone(), ..taught.set.clone() }]).remove(0);
-            let one = self.teach(ranked, None, further).candidate;
+            let set = RowSet { rows: part.clone(), ..taught.set.clone() };
+            let one = self.teach_rows(set, None, further).candidate;
             let places = match &mut whole {
                 None => (0..one.table.columns.len()).collect(),
                 Some(whole) => enclose::join(&mut whole.template, &one.template),
@@ -183,7 +221,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         let Some(mut whole) = whole else { return };
         rows.sort_by_key(|(place, _)| *place);
         whole.row_spans = rows.iter().map(|(place, _)| *place).collect();
-        let columns: Vec<String> = whole.template.columns().iter().map(|column| column.name.clone()).collect();
+        let columns = whole.template.column_names();
         let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
         rows.iter_mut().for_each(|row| row.cells.resize(columns.len(), None));
         whole.table = Table { columns, rows };
@@ -196,16 +234,13 @@ impl<'a, 't> LocatedHelp<'a, 't> {
     fn teach_rule(&self, rule: &RowRule, further: &[PageView<'_>]) -> Result<TaughtCandidate, HelpError> {
         let said = match rule {
             RowRule::Css(css) => Selector::parse(css).map(|_| css.clone())?,
-            RowRule::Pattern(text) => match compile_pattern(text) {
-                Ok(_) => text.clone(),
-                Err(_) => return Err(HelpError::Pattern(text.clone())),
-            },
+            RowRule::Pattern(text) if compile_pattern(text).is_err() => return Err(HelpError::Pattern(text.clone())),
+            RowRule::Pattern(text) => text.clone(),
             RowRule::Adjusted(steps) => format!("{steps:?}"),
         };
         let set = rows_by_rule(rule, self.view).filter(|set| !set.rows.is_empty());
         let set = set.ok_or(HelpError::NoMatch(said))?;
-        let ranked = rank::measure_all(self.view, vec![set]).remove(0);
-        let mut taught = self.teach(ranked, Some(rule.clone()), further);
+        let mut taught = self.teach_rows(set, Some(rule.clone()), further);
         taught.candidate.method = "told";
         Ok(taught)
     }
@@ -218,8 +253,7 @@ impl<'a, 't> LocatedHelp<'a, 't> {
         if !wanted.adjust.is_empty() {
             let not_possible = |step: RowAdjustment| HelpError::NotPossible(given, step.past_participle());
             let (set, steps) = apply_adjustments(self.view, &it.set, &wanted.adjust).map_err(not_possible)?;
-            let ranked = rank::measure_all(self.view, vec![set]).remove(0);
-            *it = self.teach(ranked, Some(RowRule::Adjusted(steps)), further);
+            *it = self.teach_rows(set, Some(RowRule::Adjusted(steps)), further);
             it.candidate.method = "adjusted";
         }
         apply_edits(self.view, &mut it.candidate, &it.set.rows, wanted, !self.help.labels.is_empty())
@@ -270,7 +304,7 @@ fn enclosing_block(view: &PageView<'_>, places: &[Span], ranked: &[RankedRowSet]
 }
 
 /// The positions of the block, or of the text in it; at least one.
-pub fn find_block(text: &PageText<'_, '_>, block: &Block) -> Result<Vec<Span>, HelpError> {
+fn find_block(text: &PageText<'_, '_>, block: &Block) -> Result<Vec<Span>, HelpError> {
     let view = text.view;
     let tree = view.tree();
     match block {

@@ -5,7 +5,6 @@ mod enclose;
 mod error;
 mod help;
 mod label;
-mod learn_with;
 mod list_and_detail;
 mod located_help;
 
@@ -14,5 +13,5 @@ pub use edits::{CandidateEdits, ColumnSelector, RequestedColumn, SpreadsheetStep
 pub use error::HelpError;
 pub use help::{Block, Help};
 pub use label::{Meaning, ValueLabel};
-pub use learn_with::learn_with;
 pub use list_and_detail::{DetailPage, JoinedCandidate, ListAndDetail, learn_with_details};
+pub use located_help::learn_with;

@@ -5,21 +5,16 @@
 //! slot, hidden at first. It is not a condition: otherwise the list would be lost on the day one item is no longer “In
 //! stock”.
 
-mod delimiter;
-mod describe;
 mod finder;
 mod notation;
 mod row_rule;
-mod slot;
 mod source;
 mod variant;
 
-pub use delimiter::Delimiter;
 pub use finder::Finder;
 pub(super) use row_rule::compile_pattern;
 pub use row_rule::{RowAdjustment, RowRule};
-pub use slot::{SiblingCounts, Slot};
-pub use source::{ColumnSource, Recipe, SplitRule};
+pub use source::{ColumnSource, Delimiter, Recipe, SiblingCounts, Slot, SplitRule};
 pub(super) use variant::slots_used;
 pub use variant::{RowPart, TemplateElement, TrainingFit, Variant};
 
@@ -83,6 +78,10 @@ impl Template {
 
     pub fn columns(&self) -> &[TemplateColumn] {
         &self.columns
+    }
+
+    pub fn column_names(&self) -> Vec<String> {
+        self.columns.iter().map(|column| column.name.clone()).collect()
     }
 
     /// Indices of all columns, hidden ones included.

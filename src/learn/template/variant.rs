@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::finder::Finder;
 use super::row_rule::RowRule;
-use super::slot::Slot;
-use super::source::ColumnSource;
+use super::source::{ColumnSource, Slot};
 use crate::learn::view::LeafKind;
 
 /// One row format.

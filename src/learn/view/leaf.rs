@@ -8,14 +8,14 @@ use foldhash::{HashMap, HashMapExt};
 use super::limit::MAX_LEAVES;
 use super::paths::{PathId, PathInterner};
 use super::text::{fingerprint, is_inline, text_borrowed};
-use super::value_type::value_type;
 use crate::page::tokens::{Span, TokenKind, Tokens};
 use crate::page::{NodeId, Tree};
 
 /// Text, or an attribute with a value that a person may want.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeafKind {
+    #[default]
     Text,
     Href,
     Src,
@@ -27,33 +27,24 @@ pub enum LeafKind {
     Value,
 }
 
+/// The attributes that hold values, links first.
+pub const ATTRIBUTES: [(LeafKind, &str); 8] = [
+    (LeafKind::Href, "href"),
+    (LeafKind::Src, "src"),
+    (LeafKind::DataSrc, "data-src"),
+    (LeafKind::Alt, "alt"),
+    (LeafKind::Title, "title"),
+    (LeafKind::Datetime, "datetime"),
+    (LeafKind::Content, "content"),
+    (LeafKind::Value, "value"),
+];
+
 impl LeafKind {
+    /// The name of the attribute; empty for text.
     pub fn attribute(self) -> &'static str {
-        match self {
-            LeafKind::Text => "",
-            LeafKind::Href => "href",
-            LeafKind::Src => "src",
-            LeafKind::DataSrc => "data-src",
-            LeafKind::Alt => "alt",
-            LeafKind::Title => "title",
-            LeafKind::Datetime => "datetime",
-            LeafKind::Content => "content",
-            LeafKind::Value => "value",
-        }
+        ATTRIBUTES.iter().find(|(kind, _)| *kind == self).map_or("", |&(_, name)| name)
     }
 }
-
-/// The attributes that hold values, links first.
-pub const ATTRIBUTES: [LeafKind; 8] = [
-    LeafKind::Href,
-    LeafKind::Src,
-    LeafKind::DataSrc,
-    LeafKind::Alt,
-    LeafKind::Title,
-    LeafKind::Datetime,
-    LeafKind::Content,
-    LeafKind::Value,
-];
 
 #[derive(Clone, Debug)]
 pub struct Leaf {
@@ -114,6 +105,37 @@ impl Leaf {
             all.push_str(value);
         }
         Cow::Owned(all)
+    }
+}
+
+/// The rough type of a value: enough to distinguish a price from a name, not to parse it.
+pub fn value_type(value: &str) -> u8 {
+    let (mut digits, mut letters, mut others, mut blanks) = (0_u32, 0_u32, 0_u32, 0_u32);
+    for c in value.chars().take(200) {
+        // Fast path: nearly all letters are ASCII, and the Unicode tables are slow.
+        if c.is_ascii_alphabetic() {
+            letters += 1;
+        } else if c.is_numeric() {
+            digits += 1;
+        } else if c.is_alphabetic() {
+            letters += 1;
+        } else if c.is_whitespace() {
+            blanks += 1;
+        } else {
+            others += 1;
+        }
+    }
+    let length = digits + letters + others + blanks;
+    match () {
+        () if length == 0 => 0,
+        () if digits == length => 1,
+        () if letters == 0 && digits > 0 => 2,
+        () if letters == 0 => 3,
+        () if digits > 0 && digits * 2 >= letters => 4,
+        () if length > 80 => 5,
+        () if blanks == 0 => 6,
+        () if digits > 0 => 7,
+        () => 8,
     }
 }
 
@@ -278,17 +300,12 @@ fn balanced(tokens: &Tokens<'_>, start: u32, mut stop: u32, limit: u32) -> u32 {
     stop
 }
 
-/// Index of an attribute in [`ATTRIBUTES`].
-fn attribute_index(name: &str) -> Option<usize> {
-    ATTRIBUTES.iter().position(|kind| kind.attribute() == name)
-}
-
 fn attributes(tree: &Tree, node: NodeId, way: (PathId, PathId), leaves: &mut Vec<Leaf>) {
     let Some(element) = tree.element(node) else { return };
     let mut values = [None; ATTRIBUTES.len()];
     let mut any = false;
     for (name, value) in element.attributes() {
-        if let Some(place) = attribute_index(name) {
+        if let Some(place) = ATTRIBUTES.iter().position(|(_, it)| *it == &**name) {
             values[place].get_or_insert(value);
             any = true;
         }
@@ -296,7 +313,7 @@ fn attributes(tree: &Tree, node: NodeId, way: (PathId, PathId), leaves: &mut Vec
     if !any {
         return;
     }
-    for (kind, value) in ATTRIBUTES.into_iter().zip(values) {
+    for ((kind, _), value) in ATTRIBUTES.into_iter().zip(values) {
         let Some(value) = value else { continue };
         let value = value.trim();
         // An inlined image says nothing about the record.

@@ -1,8 +1,6 @@
 //! Limits that keep learning and extracting linear and may cost a list rows or values. Reaching one is always reported:
 //! a run fails with cause `limit`, and a command that shows rows says that some may be missing.
 
-use std::fmt;
-
 use crate::page::encode::MAX_SYMBOLS;
 
 /// Maximum leaves of a row. Alignment is quadratic in the leaves. The richest row of the corpus has some 150; a table
@@ -17,52 +15,32 @@ pub const MAX_MATCHES: usize = 20_000;
 pub const MAX_NEIGHBOURS: usize = 20_000;
 
 /// A limit that a list reached: rows or values may be missing or in a wrong column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Limit {
-    /// A record has more than [`MAX_LEAVES`] texts, links and images.
+    #[error("a record has more than {MAX_LEAVES} texts, links and images; {NAME_COLUMNS}")]
     Leaves,
-    /// The records have more than [`MAX_COLUMNS`] columns.
+    #[error("the list has more than {MAX_COLUMNS} columns; {NAME_COLUMNS}")]
     Columns,
-    /// The records are too wide and too different to align them all within the budget.
+    /// The budget for aligning is spent.
+    #[error(
+        "the records have too many columns, filled too differently to assign every value to its column; {NAME_COLUMNS}"
+    )]
     Comparisons,
-    /// Token-based rows are searched in the first [`MAX_SYMBOLS`] tokens only.
+    #[error(
+        "rows that are not elements are searched only in the first {MAX_SYMBOLS} tokens of the page; {SMALLER_PAGES}"
+    )]
     Symbols,
-    /// At most [`MAX_MATCHES`] elements are compared with an enclosed block.
+    #[error(
+        "at most {MAX_MATCHES} elements are compared with the enclosed block; {SMALLER_PAGES}, or choose the rows with \
+         `--row-css CSS`"
+    )]
     Matches,
-    /// At most [`MAX_NEIGHBOURS`] elements beside the rows are tested as rows of another format.
+    #[error(
+        "more than {MAX_NEIGHBOURS} elements beside the rows may be records of another format; choose the rows with \
+         `--row-css CSS`"
+    )]
     Neighbours,
 }
 
 const NAME_COLUMNS: &str = "name the columns that you want with `--row-css CSS --column NAME=CSS`";
 const SMALLER_PAGES: &str = "ask the site for smaller pages: a filter or a page size in the address";
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Limit::Leaves => write!(f, "a record has more than {MAX_LEAVES} texts, links and images; {NAME_COLUMNS}"),
-            Limit::Columns => write!(f, "the list has more than {MAX_COLUMNS} columns; {NAME_COLUMNS}"),
-            Limit::Comparisons => {
-                write!(
-                    f,
-                    "the records have too many columns, filled too differently to assign every value to its column; \
-                     {NAME_COLUMNS}"
-                )
-            }
-            Limit::Symbols => write!(
-                f,
-                "rows that are not elements are searched only in the first {MAX_SYMBOLS} tokens of the page; \
-                 {SMALLER_PAGES}"
-            ),
-            Limit::Matches => write!(
-                f,
-                "at most {MAX_MATCHES} elements are compared with the enclosed block; {SMALLER_PAGES}, or choose the \
-                 rows with `--row-css CSS`"
-            ),
-            Limit::Neighbours => write!(
-                f,
-                "more than {MAX_NEIGHBOURS} elements beside the rows may be records of another format; choose the rows \
-                 with `--row-css CSS`"
-            ),
-        }
-    }
-}

@@ -32,13 +32,11 @@ pub struct PageView<'t> {
 
 impl<'t> PageView<'t> {
     pub fn new(tree: &'t Tree) -> PageView<'t> {
-        PageView {
-            tokens: Rc::new(Tokens::new(tree)),
-            shapes: OnceCell::new(),
-            structured_data: OnceCell::new(),
-            signals: OnceCell::new(),
-            limit: Cell::new(None),
-        }
+        PageView::with_shapes(Rc::new(Tokens::new(tree)), OnceCell::new())
+    }
+
+    fn with_shapes(tokens: Rc<Tokens<'t>>, shapes: OnceCell<NodeShapes>) -> PageView<'t> {
+        PageView { tokens, shapes, structured_data: OnceCell::new(), signals: OnceCell::new(), limit: Cell::new(None) }
     }
 
     /// Records that rows or values of the current list are missing or may be wrong because of a limit.
@@ -53,15 +51,7 @@ impl<'t> PageView<'t> {
 
     /// The same page, for looking at this node and its descendants only.
     pub fn restricted_to(&self, node: NodeId) -> PageView<'t> {
-        let looks = OnceCell::from(NodeShapes::new(&self.tokens, node));
-        let (stated, marks, reached) = (OnceCell::new(), OnceCell::new(), Cell::new(None));
-        PageView {
-            tokens: Rc::clone(&self.tokens),
-            shapes: looks,
-            structured_data: stated,
-            signals: marks,
-            limit: reached,
-        }
+        PageView::with_shapes(Rc::clone(&self.tokens), OnceCell::from(NodeShapes::new(&self.tokens, node)))
     }
 
     fn shapes(&self) -> &NodeShapes {
@@ -97,6 +87,16 @@ impl<'t> PageView<'t> {
 
     pub fn span(&self, node: NodeId) -> Span {
         self.tokens.span(node)
+    }
+
+    /// The node of a row's first token.
+    pub fn first_node(&self, row: Span) -> NodeId {
+        self.tokens.list[row.start as usize].node
+    }
+
+    /// The node that is the whole row, if one is.
+    pub fn root(&self, row: Span) -> Option<NodeId> {
+        Some(self.first_node(row)).filter(|&node| self.span(node) == row)
     }
 
     /// The children that have tokens: elements and texts.

@@ -70,11 +70,6 @@ impl PathInterner {
         self.list.len()
     }
 
-    pub fn below(&mut self, above: PathId, step: &str) -> PathId {
-        let step = self.step(step);
-        self.below_step(above, step)
-    }
-
     /// The paths to an element without and with classes, from those to its parent. `is_bare`: its classes are ignored.
     pub(super) fn below_element(
         &mut self,
@@ -139,7 +134,10 @@ impl PathInterner {
     }
 
     pub fn parse(&mut self, path: &str) -> PathId {
-        path.split('/').filter(|step| !step.is_empty()).fold(PathId::TOP, |above, step| self.below(above, step))
+        path.split('/').filter(|step| !step.is_empty()).fold(PathId::TOP, |above, step| {
+            let step = self.step(step);
+            self.below_step(above, step)
+        })
     }
 
     /// The path without its last step.
@@ -148,7 +146,7 @@ impl PathInterner {
     }
 
     pub fn depth(&self, path: PathId) -> usize {
-        self.numbers(path).len()
+        self.length(path) as usize
     }
 
     /// The last step; empty at the top.
@@ -195,18 +193,17 @@ impl PathInterner {
         if longer == 0 {
             return 1.0;
         }
-        let up = |path: PathId| self.list[path.0 as usize].0;
         let (mut x, mut y, mut suffix) = (long, short, 0);
         while y != PathId::TOP && self.list[x.0 as usize].1 == self.list[y.0 as usize].1 {
-            (x, y, suffix) = (up(x), up(y), suffix + 1);
+            (x, y, suffix) = (self.above(x), self.above(y), suffix + 1);
         }
         // The shorter path is a suffix of the longer: no step counts twice, so the prefix adds nothing.
         if suffix == shorter {
             return f64::from(shorter) / f64::from(longer);
         }
-        let (mut x, mut y) = ((0..longer - shorter).fold(long, |path, _| up(path)), short);
+        let (mut x, mut y) = ((0..longer - shorter).fold(long, |path, _| self.above(path)), short);
         while x != y {
-            (x, y) = (up(x), up(y));
+            (x, y) = (self.above(x), self.above(y));
         }
         let prefix = self.length(x);
         f64::from((prefix + suffix).min(shorter)) / f64::from(longer)

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::words::clean_key;
-use crate::page::tree::NodeContent;
+use super::grouping::count_keys;
+use super::text::clean_key;
 use crate::page::{NodeId, Tree};
 
 /// Maximum bytes of structured data, and maximum number of values, that are read from one page.
@@ -26,7 +26,7 @@ impl StructuredData {
         for node in tree.subtree(tree.root()) {
             match tree.tag(node) {
                 "script" if tree.attribute(node, "type").is_some_and(|it| it.contains("ld+json")) => {
-                    let source = script_text(tree, node);
+                    let source: String = tree.subtree(node).filter_map(|it| tree.own_text(it)).collect();
                     bytes += source.len();
                     if bytes <= MAX_BYTES
                         && let Ok(data) = serde_json::from_str(&source)
@@ -43,10 +43,7 @@ impl StructuredData {
 
     /// The name under which most of these values are stated.
     pub fn name(&self, values: &[&str]) -> Option<String> {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for name in values.iter().filter_map(|value| self.0.get(&key(value))).flatten() {
-            *counts.entry(name).or_default() += 1;
-        }
+        let counts = count_keys(values.iter().filter_map(|value| self.0.get(&key(value))).flatten());
         let (name, count) = counts.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)))?;
         (count >= 2 && count as f64 >= MIN_STATED_SHARE * values.len() as f64).then(|| name.to_owned())
     }
@@ -93,14 +90,6 @@ fn label(tree: &Tree, field: NodeId, labels: &HashMap<&str, NodeId>) -> Option<S
     let around = || tree.ancestors(field).find(|&node| tree.tag(node) == "label").and_then(own);
     let said = by_id.map(|&label| tree.text(label)).or_else(around);
     said.or_else(|| tree.attribute(field, "aria-label").or(tree.attribute(field, "name")).map(str::to_owned))
-}
-
-fn script_text(tree: &Tree, script: NodeId) -> String {
-    let text = |node: NodeId| match tree.kind(node) {
-        NodeContent::Text(text) => Some(text),
-        NodeContent::Element(_) | NodeContent::Document => None,
-    };
-    tree.subtree(script).filter_map(text).collect()
 }
 
 fn key(value: &str) -> String {

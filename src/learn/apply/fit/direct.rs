@@ -7,11 +7,11 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 
-use super::fitter::{Fitter, MIN_CLASS_ROWS_SHARE, MIN_QUALITY, MIN_SCAN_QUALITY, SCAN_BONUS};
+use super::fitter::{Fitter, MIN_CLASS_ROWS_SHARE, MIN_QUALITY, MIN_SCAN_QUALITY, SCAN_BONUS, shares_class};
 use crate::learn::align::{AlignedRow, headings};
 use crate::learn::rows::{MIN_COVERAGE, groups_under};
 use crate::learn::template::{Finder, RowPart, TemplateElement, Variant};
-use crate::learn::view::{Leaf, PageView, fingerprint};
+use crate::learn::view::{Leaf, PageView, count_keys, fingerprint, grouped};
 use crate::page::tokens::Span;
 use crate::page::{NodeId, Tree};
 
@@ -95,18 +95,13 @@ const MAX_READ: usize = 3;
 fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &TemplateElement) -> Option<Vec<FittedElement>> {
     let view = fitter.view;
     let tree = view.tree();
-    let mut heads: HashMap<NodeId, usize> = HashMap::new();
-    for node in tree.subtree(tree.root()).filter(|&node| tree.tag(node) == head.tag && resembles_root(tree, head, node))
-    {
-        *heads.entry(tree.parent(node)?).or_default() += 1;
-    }
+    let is_head = |node: NodeId| tree.tag(node) == head.tag && resembles_root(tree, head, node);
+    let parents = tree.subtree(tree.root()).filter(|&node| is_head(node)).map(|node| tree.parent(node));
+    let heads = count_keys(parents.collect::<Option<Vec<NodeId>>>()?);
     let enough = |count: usize| count >= MIN_ROWS && count as f64 >= MIN_CLASS_ROWS_SHARE * f64::from(variant.rows);
     let mut parents: Vec<NodeId> = heads.into_iter().filter(|&(_, count)| enough(count)).map(|(it, _)| it).collect();
     parents.sort_unstable();
-    let begins = |row: &Span| {
-        let node = view.tokens.list[row.start as usize].node;
-        tree.tag(node) == head.tag && resembles_root(tree, head, node)
-    };
+    let begins = |row: &Span| is_head(view.first_node(*row));
     // A list whose rows begin elsewhere fits worse and is not read.
     let lists = parents.into_iter().flat_map(|parent| groups_under(&view.restricted_to(parent), parent));
     let lists = lists.filter(|rows| rows.first().is_some_and(begins));
@@ -119,7 +114,7 @@ fn groups(fitter: &mut Fitter<'_, '_>, variant: &Variant, head: &TemplateElement
     let mut kept = fitter.read_rows.take()?;
     let read = |span: Span| {
         let (quality, leaves, cells) = kept.remove(&span)?;
-        let node = view.tokens.list[span.start as usize].node;
+        let node = view.first_node(span);
         (quality >= MIN_QUALITY).then_some(FittedElement { node, span, quality, weight: 1.0, leaves, cells })
     };
     best.into_iter().map(read).collect()
@@ -167,10 +162,6 @@ fn resembles_root(tree: &Tree, root: &TemplateElement, node: NodeId) -> bool {
     root.classes.is_empty() || shares_class(tree, root, node)
 }
 
-fn shares_class(tree: &Tree, root: &TemplateElement, node: NodeId) -> bool {
-    tree.classes(node).any(|class| root.classes.iter().any(|it| it == class))
-}
-
 fn fit_element(fitter: &mut Fitter<'_, '_>, node: NodeId, floor: f64) -> Option<FittedElement> {
     let span = fitter.view.span(node);
     if fitter.view.tokens.weight(span) == 0 {
@@ -200,20 +191,15 @@ fn choose_list(
     let gain = |places: &[usize]| {
         places.iter().map(|&i| seen[i].weight * (seen[i].quality - MIN_QUALITY).max(0.0)).sum::<f64>()
     };
-    let mut siblings: PositionGroups<NodeId> = PositionGroups::default();
-    let mut cells: PositionGroups<u64> = PositionGroups::default();
-    for (i, it) in seen.iter().enumerate() {
-        siblings.add(tree.parent(it.node).unwrap_or(tree.root()), i);
-        cells.add(path_fingerprint(tree, it.node), i);
-    }
-    let mut cells = cells.lists;
+    let siblings = grouped(seen.iter().map(|it| tree.parent(it.node).unwrap_or(tree.root())).zip(0_usize..));
+    let mut cells = grouped(seen.iter().map(|it| path_fingerprint(tree, it.node)).zip(0_usize..));
     if kind == GridMatching::ByPathAndLooks {
         cells = cells.into_iter().flat_map(|places| group_alike(fitter.view, seen, &places)).collect();
     }
     let mut best: (f64, Vec<usize>, f64) = (0.0, Vec::new(), MIN_ROW_QUALITY);
     // If the learned rows were siblings, cells under several parents must gain clearly more.
     let scattered = if variant.finder == Finder::Siblings { 1.0 / SCAN_BONUS } else { 1.0 };
-    let siblings = siblings.lists.into_iter().map(|it| (it, MIN_QUALITY, 1.0));
+    let siblings = siblings.into_iter().map(|it| (it, MIN_QUALITY, 1.0));
     let lists = siblings.chain(cells.into_iter().map(|it| (it, MIN_ROW_QUALITY, scattered)));
     for (places, least, weight) in lists.filter(|(places, _, _)| is_list(places)) {
         let gain = gain(&places) * weight;
@@ -235,33 +221,7 @@ fn choose_list(
 /// Groups the indices by the cluster of their elements.
 fn group_alike(view: &PageView<'_>, seen: &[FittedElement], places: &[usize]) -> Vec<Vec<usize>> {
     let nodes: Vec<NodeId> = places.iter().map(|&i| seen[i].node).collect();
-    let mut groups: PositionGroups<u32> = PositionGroups::default();
-    for (cluster, &place) in view.clusters(&nodes).into_iter().zip(places) {
-        groups.add(cluster, place);
-    }
-    groups.lists
-}
-
-/// Indices grouped by key, in order of first appearance.
-struct PositionGroups<K> {
-    indices: HashMap<K, usize>,
-    lists: Vec<Vec<usize>>,
-}
-
-impl<K> Default for PositionGroups<K> {
-    fn default() -> PositionGroups<K> {
-        PositionGroups { indices: HashMap::new(), lists: Vec::new() }
-    }
-}
-
-impl<K: std::hash::Hash + Eq> PositionGroups<K> {
-    fn add(&mut self, key: K, place: usize) {
-        let list = *self.indices.entry(key).or_insert_with(|| {
-            self.lists.push(Vec::new());
-            self.lists.len() - 1
-        });
-        self.lists[list].push(place);
-    }
+    grouped(view.clusters(&nodes).into_iter().zip(places.iter().copied()))
 }
 
 /// Equal for nodes with the same tag path from the root.
@@ -273,19 +233,13 @@ fn path_fingerprint(tree: &Tree, node: NodeId) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     use super::super::{Fit, FitCache, fit, fit_directly, fit_exhaustively};
     use super::*;
     use crate::learn::template::Template;
+    use crate::learn::tests::{failing_sites, site_pages, template};
     use crate::learn::view::PathInterner;
-    use crate::learn::{LearnOptions, learn};
-    use crate::page::charset;
-
-    fn template(page: &Tree) -> Option<Template> {
-        let options = LearnOptions { top: 1, ..LearnOptions::default() };
-        learn(std::slice::from_ref(page), &options).into_iter().next().map(|it| it.template)
-    }
 
     fn directly(template: &Template, view: &PageView<'_>) -> Option<Fit> {
         let variant = &template.variants[0];
@@ -333,7 +287,7 @@ mod tests {
         assert_eq!(found.rows.len(), 1);
     }
 
-    /// Maximum size of the corpus pages in this test, since tests are built without optimisation.
+    /// Maximum size of the corpus pages in this test.
     const MAX_BYTES: usize = 400 * 1024;
 
     /// Maximum number of pages with different rows: on lists of several kinds of rows each fit may find a few more or
@@ -342,14 +296,11 @@ mod tests {
     const MAX_APART: usize = 2;
 
     fn agree(site: &Path) -> bool {
-        let read = |name: &str| {
-            let bytes = std::fs::read(site.join(name)).ok().filter(|bytes| bytes.len() <= MAX_BYTES)?;
-            Some(Tree::parse(&charset::decode(&bytes, None).text))
-        };
-        let Some(template) = read("page.html").and_then(|page| template(&page)) else { return true };
+        let pages = site_pages(site, MAX_BYTES);
+        let Some(template) = pages[0].as_ref().and_then(template) else { return true };
         let mut agree = true;
-        for page in ["page.html", "page2.html", "page3.html"].into_iter().filter_map(read) {
-            let view = PageView::new(&page);
+        for page in pages.iter().flatten() {
+            let view = PageView::new(page);
             if let Some(direct) = directly(&template, &view) {
                 let full = fit_exhaustively(&template, &view).expect("what fits directly fits");
                 agree &= said(&direct.rows) == said(&full.rows) && (direct.similarity - full.similarity).abs() < 1e-9;
@@ -359,15 +310,8 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::print_stderr, reason = "reports a skipped test")]
     fn both_ways_find_the_same_rows_on_the_corpus() {
-        let root = std::env::var_os("PIEME_CORPUS").map_or_else(|| PathBuf::from("../shared"), PathBuf::from);
-        let Ok(sites) = std::fs::read_dir(root.join("corpus")) else {
-            eprintln!("skipped: no corpus at {} (set PIEME_CORPUS)", root.display());
-            return;
-        };
-        let sites: Vec<PathBuf> = sites.flatten().map(|site| site.path()).collect();
-        let apart: Vec<&PathBuf> = sites.iter().filter(|site| !agree(site)).collect();
+        let apart = failing_sites(agree);
         assert!(apart.len() <= MAX_APART, "{apart:?}");
     }
 }

@@ -4,15 +4,14 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt};
 
-use super::cache::FitCache;
-use crate::learn::align::{AlignedRow, RowHeadings, inner_lists};
-use crate::learn::apply::similarity;
+use crate::learn::align::{AlignedRow, Aligner, Profile, RowHeadings, SlotPositions, headings, inner_lists};
+use crate::learn::apply::similarity::{self, ClassComparison, TokenMatcher};
 use crate::learn::columns::header;
-use crate::learn::template::{Finder, RowPart, Template, Variant};
-use crate::learn::view::{Leaf, Limit, MAX_LEAVES, PageView, PathInterner, is_too_wide, sample};
+use crate::learn::template::{Finder, RowPart, Template, TemplateElement, Variant};
+use crate::learn::view::{Leaf, Limit, MAX_LEAVES, PageView, PathId, PathInterner, is_too_wide, sample};
 use crate::model::SimilarityParts;
-use crate::page::NodeId;
 use crate::page::tokens::Span;
+use crate::page::{NodeId, Tree};
 
 /// The gain of a row is its quality above this; with 0.4 half rows were preferred (docs/design/learning.md 2.5).
 pub const MIN_QUALITY: f64 = 0.5;
@@ -29,6 +28,45 @@ pub const MIN_CLASS_ROWS_SHARE: f64 = 0.34;
 const GLANCE_ROWS: usize = 6;
 /// Maximum number of elements of a page that are tried as its single record.
 const MAX_PAGE_PARTS: usize = 40;
+
+/// Cache for fitting a variant to one page after another. Interned paths, scores of leaves for columns and comparisons
+/// of tags stay valid for the next page of a run.
+pub struct FitCache {
+    pub(super) aligner: Aligner,
+    pub(super) repeats: Vec<PathId>,
+    pub(super) token_matcher: TokenMatcher,
+    pub(super) slot_positions: SlotPositions,
+    /// The learned header names.
+    pub(super) header: Vec<String>,
+    pub paths: PathInterner,
+}
+
+/// Maximum number of paths that are kept for the next page: pages with ever new paths would fill the memory.
+const MAX_PATHS: usize = 10_000;
+
+impl FitCache {
+    pub(super) fn new(variant: &Variant, mut paths: PathInterner) -> FitCache {
+        let columns = variant.slots.iter().map(|slot| Profile::from_slot(slot, &mut paths)).collect();
+        let repeats = variant.repeats.iter().map(|path| paths.parse(path)).collect();
+        let places = SlotPositions::new(&variant.slots, &mut paths);
+        let looks = TokenMatcher::new(variant, ClassComparison::Count);
+        FitCache {
+            aligner: Aligner::new(columns),
+            repeats,
+            token_matcher: looks,
+            slot_positions: places,
+            header: variant.header.clone(),
+            paths,
+        }
+    }
+
+    /// The cache for the next page; `None` if it has grown too large.
+    pub fn reusable(mut self) -> Option<FitCache> {
+        self.token_matcher.reset_for_page();
+        self.aligner.reset_for_page();
+        (self.paths.count() <= MAX_PATHS).then_some(self)
+    }
+}
 
 /// The rows of a page under one variant of the template.
 pub struct Fit {
@@ -66,6 +104,10 @@ fn capped_ratio(now: f64, own: f64) -> f64 {
     if own > 0.0 { (now / own).min(1.0) } else { now }
 }
 
+pub fn shares_class(tree: &Tree, root: &TemplateElement, node: NodeId) -> bool {
+    tree.classes(node).any(|class| root.classes.iter().any(|it| it == class))
+}
+
 pub struct Fitter<'v, 't> {
     pub view: &'v PageView<'t>,
     pub cache: FitCache,
@@ -101,7 +143,7 @@ impl<'v, 't> Fitter<'v, 't> {
         inner_lists::read_leaves(&self.view.tokens, span, &self.cache.repeats, most, &mut self.cache.paths)
     }
 
-    pub fn align_row(&mut self, span: Span, above: Rc<RowHeadings>) -> AlignedRow {
+    fn align_row(&mut self, span: Span, above: Rc<RowHeadings>) -> AlignedRow {
         let leaves = self.leaves(span, MAX_LEAVES);
         let cells = self.cache.aligner.align(&leaves, &mut self.cache.paths);
         AlignedRow { span, leaves, cells, headings: above }
@@ -129,11 +171,6 @@ impl<'v, 't> Fitter<'v, 't> {
         self.cache.aligner.quality(leaves, &cells, &self.cache.paths)
     }
 
-    /// Reduces the quality of a row by the share of its values that have moved.
-    fn penalise_moved(&mut self, span: Span, cells: &[Option<usize>], quality: f64) -> f64 {
-        quality * (1.0 - MOVED_PENALTY * self.moved_share(span, cells))
-    }
-
     fn moved_share(&mut self, span: Span, cells: &[Option<usize>]) -> f64 {
         if !self.cache.slot_positions.is_order_dependent() {
             return 0.0;
@@ -156,6 +193,13 @@ impl<'v, 't> Fitter<'v, 't> {
     /// A row with more than three leaves per column cannot reach the minimum quality, and is not aligned.
     fn most_leaves(&self) -> usize {
         self.cache.aligner.columns.len() * 3
+    }
+
+    /// Aligns the rows, then as [`Fitter::into_fit`].
+    pub fn into_fit_of(mut self, variant: &Variant, index: usize, rows: &[Span], similarity: f64, gain: f64) -> Fit {
+        let above = headings(self.view, rows);
+        let rows = rows.iter().zip(above).map(|(&row, above)| self.align_row(row, above)).collect();
+        self.into_fit(variant, index, rows, similarity, gain)
     }
 
     /// Computes the similarity measures of the aligned rows.
@@ -202,7 +246,7 @@ impl<'v, 't> Fitter<'v, 't> {
         }
         let cells = self.cache.aligner.align(&leaves, &mut self.cache.paths);
         let quality = self.cache.aligner.quality(&leaves, &cells, &self.cache.paths);
-        Some((self.penalise_moved(span, &cells, quality), leaves, cells))
+        Some((quality * (1.0 - MOVED_PENALTY * self.moved_share(span, &cells)), leaves, cells))
     }
 
     /// Gain and mean quality, estimated from a few of the rows.
@@ -219,7 +263,7 @@ impl<'v, 't> Fitter<'v, 't> {
         if self.cache.header.is_empty() {
             return 1.0;
         }
-        let node = self.view.tokens.list[row.start as usize].node;
+        let node = self.view.first_node(row);
         let Some(table) = header::table_of(self.view, node) else { return 0.0 };
         let now = || header::kept_share(&self.cache.header, &header::of_table(self.view, table));
         *self.headers.entry(table).or_insert_with(now)
@@ -234,7 +278,7 @@ impl<'v, 't> Fitter<'v, 't> {
     pub fn set_header_weight(&mut self, variant: &Variant, rows: &[Span]) -> f64 {
         let Some(&first) = rows.first() else { return 1.0 };
         let tree = self.view.tree();
-        let parent = |row: &Span| tree.parent(self.view.tokens.list[row.start as usize].node);
+        let parent = |row: &Span| tree.parent(self.view.first_node(*row));
         let is_scattered = variant.finder == Finder::Siblings && rows.iter().any(|row| parent(row) != parent(&first));
         self.header_weight(first) / if is_scattered { SCAN_BONUS } else { 1.0 }
     }
@@ -260,8 +304,7 @@ impl<'v, 't> Fitter<'v, 't> {
         let mut kept: Vec<Span> = Vec::new();
         let mut inside = NodeId(0);
         for node in tree.subtree(tree.root()) {
-            let known = |class: &str| root.classes.iter().any(|it| it == class);
-            if node < inside || tree.tag(node) != root.tag || !tree.classes(node).any(known) {
+            if node < inside || tree.tag(node) != root.tag || !shares_class(tree, root, node) {
                 continue;
             }
             let span = self.view.span(node);
@@ -282,8 +325,7 @@ impl<'v, 't> Fitter<'v, 't> {
     pub fn have_root_class(&self, variant: &Variant, rows: &[Span]) -> bool {
         let [RowPart::Element(root)] = variant.parts.as_slice() else { return true };
         let tree = self.view.tree();
-        let known = |class: &str| root.classes.iter().any(|it| it == class);
-        rows.iter().any(|row| tree.classes(self.view.tokens.list[row.start as usize].node).any(known))
+        rows.iter().any(|&row| shares_class(tree, root, self.view.first_node(row)))
     }
 
     /// Fits the page as one record: the element like the template's root that fits best, the outermost of equals.
@@ -313,9 +355,8 @@ impl<'v, 't> Fitter<'v, 't> {
     fn elements_like_root(&self, variant: &Variant) -> Vec<Span> {
         let [RowPart::Element(root)] = variant.parts.as_slice() else { return vec![self.view.tokens.all()] };
         let tree = self.view.tree();
-        let known = |class: &str| root.classes.iter().any(|it| it == class);
         let same_tag: Vec<NodeId> = tree.subtree(tree.root()).filter(|&node| tree.tag(node) == root.tag).collect();
-        let same_class: Vec<NodeId> = same_tag.iter().copied().filter(|&node| tree.classes(node).any(known)).collect();
+        let same_class: Vec<NodeId> = same_tag.iter().copied().filter(|&node| shares_class(tree, root, node)).collect();
         let nodes = if same_class.is_empty() { same_tag } else { same_class };
         nodes.into_iter().map(|node| self.view.span(node)).collect()
     }

@@ -31,19 +31,13 @@ pub fn column_split(at: usize, column: &Column) -> Result<Option<ColumnSplit>, C
         (Some(pattern), None) => {
             let built =
                 RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES).build();
-            let regex = match built {
-                Ok(regex) => regex,
-                Err(error) => {
-                    let text = error.to_string();
-                    let why = text.lines().last().unwrap_or("it does not compile").trim_start_matches("error: ");
-                    let message = format!("this regular expression cannot be used: {why}");
-                    return problem(
-                        "pattern",
-                        message,
-                        "the syntax is that of docs.rs/regex: no look-around, no back-references",
-                    );
-                }
-            };
+            let regex = built.map_err(|error| {
+                let text = error.to_string();
+                let why = text.lines().last().unwrap_or("it does not compile").trim_start_matches("error: ");
+                let message = format!("this regular expression cannot be used: {why}");
+                let hint = "the syntax is that of docs.rs/regex: no look-around, no back-references";
+                ColumnTransformError { column: at, key: "pattern", message, hint }
+            })?;
             let groups: Vec<(usize, String)> =
                 regex.capture_names().enumerate().filter_map(|(group, name)| Some((group, name?.to_owned()))).collect();
             let (places, names) = match groups.is_empty() {

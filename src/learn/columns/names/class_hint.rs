@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use foldhash::HashSet;
 
-use crate::learn::view::camel_words;
+use crate::learn::view::{camel_words, word_set};
+
 /// Shorter words in classes are abbreviations for layout: `mb`, `fl`, `hd`.
 const MIN_CLASS_WORD: usize = 3;
 
@@ -35,10 +36,6 @@ pub fn of_classes<'a>(classes: impl Iterator<Item = &'a str>) -> Option<ClassHin
         }
     }
     other
-}
-
-fn word_set(list: &'static str) -> HashSet<&'static str> {
-    list.split(' ').collect()
 }
 
 /// Words have a vowel; abbreviations such as `btn` and `clr` do not.

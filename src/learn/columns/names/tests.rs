@@ -1,10 +1,9 @@
 use crate::learn::apply::visible;
-use crate::learn::{LearnOptions, learn};
-use crate::page::Tree;
+use crate::learn::tests::first;
 
 /// The names of the shown columns of a page's first candidate.
 fn check(html: &str, expected: &str) {
-    let first = learn(&[Tree::parse(html)], &LearnOptions::default()).remove(0);
+    let first = first(html);
     let names = visible(&first.table, &first.template).columns;
     assert_eq!(names.join(" "), expected, "{}", first.template);
 }

@@ -1,5 +1,6 @@
 //! The header of a table: the titles of its columns.
 
+use crate::learn::columns::header::cells;
 use crate::page::{NodeId, Tree};
 
 /// Maximum length of a title.
@@ -51,10 +52,6 @@ fn titles(tree: &Tree, row: NodeId, width: usize) -> Option<Vec<String>> {
     }
     let are_titles = marked * 2 > count || wordy == count && count >= 2 && titles.len() == width;
     are_titles.then_some(titles)
-}
-
-fn cells(tree: &Tree, row: NodeId) -> impl Iterator<Item = NodeId> {
-    tree.children(row).filter(|&cell| matches!(tree.tag(cell), "td" | "th"))
 }
 
 /// The `colspan` of the cell. Browsers limit it to 1,000 as well.

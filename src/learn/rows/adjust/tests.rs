@@ -1,6 +1,5 @@
 use super::*;
-use crate::learn::view::text;
-use crate::page::{Selector, Tree};
+use crate::page::Tree;
 
 /// Rows by CSS, or by their heads if a row has several siblings; expects the texts of the rows after the steps.
 fn check(html: &str, rows: &str, steps: &[RowAdjustment], expected: &[&str]) {

@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 
 use super::observe::ListExtract;
-use super::segmentation::Segmentation;
 
 /// Maximum number of moves in each of the two rounds. A bound, not tuned: on satisfiable pages of up to 120 records the
 /// search ended within a tenth of a second, the others use all moves.
@@ -20,6 +19,32 @@ const HARD_CONSTRAINT_WEIGHT: i64 = 4;
 const MAX_CHOICES: usize = 24;
 /// Number of extracts that the first guess looks ahead to choose between records.
 const MAX_LOOKAHEAD: usize = 30;
+
+/// The assignment of extracts to records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segmentation {
+    /// The detail page of each extract's record.
+    pub record_of: Vec<Option<usize>>,
+    /// The column of each extract in its record; only from the probabilistic model.
+    pub column_of: Vec<Option<usize>>,
+    /// Whether no observation contradicts it.
+    pub is_exact: bool,
+}
+
+impl Segmentation {
+    /// The extracts of each record, records in the order of the list.
+    pub fn records(&self) -> Vec<Vec<usize>> {
+        let mut records: Vec<(usize, Vec<usize>)> = Vec::new();
+        for (i, record) in self.record_of.iter().enumerate() {
+            let Some(record) = *record else { continue };
+            match records.last_mut() {
+                Some((last, extracts)) if *last == record => extracts.push(i),
+                _ => records.push((record, vec![i])),
+            }
+        }
+        records.into_iter().map(|(_, extracts)| extracts).collect()
+    }
+}
 
 /// Assigns the extracts to records. If not all constraints can hold, some extracts remain without a record (the paper's
 /// relaxed form: every extract belongs to at most one record) and no other constraint is broken.

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::slot;
 use super::words::{ALPHANUMERIC, PageWord, words, words_of};
-use crate::learn::view::fingerprint;
+use crate::learn::view::{PageView, fingerprint};
 use crate::page::tokens::{Span, Tokens};
 
 /// Maximum number of extracts of one list page that are looked up.
@@ -20,6 +21,7 @@ const MAX_POSITIONS: usize = 12;
 pub struct ListExtract {
     /// Hash of the words; equal for equal extracts.
     pub text: u64,
+    /// The union of the types of its words.
     pub types: u8,
     pub span: Span,
     /// Dᵢ: the detail pages that it occurs on, ascending, each with the positions (the paper's Table 3).
@@ -43,9 +45,41 @@ impl ListExtract {
     }
 }
 
+/// What the list page and the detail pages have in common.
+pub struct Evidence {
+    /// The part of the list page that contains the table.
+    pub slot: Span,
+    /// Extracts of the slot that occur on detail pages, in the order of the list.
+    pub extracts: Vec<ListExtract>,
+    pub details: usize,
+}
+
+impl Evidence {
+    /// `others` are further list pages of the same kind.
+    pub fn new(list: &PageView<'_>, others: &[PageView<'_>], details: &[PageView<'_>]) -> Evidence {
+        let others: Vec<&Tokens<'_>> = others.iter().map(|view| &*view.tokens).collect();
+        let pages: Vec<&Tokens<'_>> = details.iter().map(|view| &*view.tokens).collect();
+        let slot = slot::table_slot(&list.tokens, &others);
+        let mut extracts = observe(&list.tokens, slot, &others, &pages);
+        if pages.len() == 1 {
+            keep_unique_texts(&mut extracts);
+        }
+        Evidence { slot, extracts, details: pages.len().min(MAX_DETAILS) }
+    }
+}
+
+/// With a single detail page, texts that all records share cannot be recognised by it, but by being repeated in the
+/// list.
+fn keep_unique_texts(extracts: &mut Vec<ListExtract>) {
+    let mut texts: Vec<u64> = extracts.iter().map(|it| it.text).collect();
+    texts.sort_unstable();
+    let count = |text: u64| texts.partition_point(|&it| it <= text) - texts.partition_point(|&it| it < text);
+    extracts.retain(|it| count(it.text) == 1);
+}
+
 /// The informative extracts of the list page's slot. Those on no detail page, on all of them, or on all other list
 /// pages are left out.
-pub fn observe(list: &Tokens<'_>, slot: Span, others: &[&Tokens<'_>], details: &[&Tokens<'_>]) -> Vec<ListExtract> {
+fn observe(list: &Tokens<'_>, slot: Span, others: &[&Tokens<'_>], details: &[&Tokens<'_>]) -> Vec<ListExtract> {
     let details: Vec<WordIndex> = details.iter().take(MAX_DETAILS).map(|page| WordIndex::new(page)).collect();
     let others: Vec<WordIndex> = others.iter().map(|page| WordIndex::new(page)).collect();
     let words = words(list, slot);
@@ -55,34 +89,24 @@ pub fn observe(list: &Tokens<'_>, slot: Span, others: &[&Tokens<'_>], details: &
         if everywhere || run.iter().all(|word| word.types & ALPHANUMERIC == 0) {
             continue;
         }
-        let sighting =
-            |(page, index): (usize, &WordIndex)| Some(Sighting { page, positions: index.sightings_of(run)? });
-        let seen: Vec<Sighting> = details.iter().enumerate().filter_map(sighting).collect();
+        let sightings = details.iter().map(|index| index.positions(run)).enumerate();
+        let sightings = sightings.map(|(page, positions)| Sighting { page, positions });
+        let seen: Vec<Sighting> = sightings.filter(|it| !it.positions.is_empty()).collect();
         // With a single detail page, being on all of them says nothing.
         let on_all = details.len() > 1 && seen.len() == details.len();
         if !seen.is_empty() && !on_all && extracts.len() < MAX_OBSERVED {
+            let mix = |print: u64, word: &PageWord| {
+                print.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word.fingerprint
+            };
             extracts.push(ListExtract {
-                text: text_of(run),
-                types: types_of(run),
-                span: span_of(run),
+                text: run.iter().fold(0, mix),
+                types: run.iter().fold(0, |types, word| types | word.types),
+                span: Span { start: run[0].token, stop: run[run.len() - 1].token + 1 },
                 sightings: seen,
             });
         }
     }
     extracts
-}
-
-fn text_of(run: &[PageWord]) -> u64 {
-    run.iter().fold(0, |print: u64, word| print.rotate_left(7).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word.fingerprint)
-}
-
-/// The union of the types of its words.
-fn types_of(run: &[PageWord]) -> u8 {
-    run.iter().fold(0, |types, word| types | word.types)
-}
-
-fn span_of(run: &[PageWord]) -> Span {
-    Span { start: run[0].token, stop: run[run.len() - 1].token + 1 }
 }
 
 /// An index of the words of a page. Separators on the page are ignored, so “John Smith” is found in “John<br>Smith” as
@@ -125,11 +149,6 @@ impl WordIndex {
     /// Whether every run of these words is on the page.
     pub fn has(&self, words: &[PageWord]) -> bool {
         !words.is_empty() && words.chunk_by(|_, next| !next.is_separated).all(|run| !self.positions(run).is_empty())
-    }
-
-    fn sightings_of(&self, run: &[PageWord]) -> Option<Vec<u32>> {
-        let places = self.positions(run);
-        (!places.is_empty()).then_some(places)
     }
 
     fn positions(&self, run: &[PageWord]) -> Vec<u32> {

@@ -4,10 +4,9 @@
 //! of its words, Dᵢ the detail pages it occurs on, π the length of a record. A record is a run of extracts, so the sums
 //! are over runs, as in a semi-Markov model.
 
-use super::constraints::first_guess;
+use super::constraints::{Segmentation, first_guess};
 use super::model::{ExpectedCounts, MAX_PERIOD, Model};
 use super::observe::ListExtract;
-use super::segmentation::Segmentation;
 
 /// Rounds of EM. This bound and the probabilities below were not tuned.
 const ROUNDS: usize = 6;

@@ -1,12 +1,10 @@
 //! Converts a segmentation into rows of the page, and measures how well other rows agree with it.
 
-use std::collections::HashMap;
-
-use super::evidence::Evidence;
-use super::segmentation::Segmentation;
+use super::constraints::Segmentation;
+use super::observe::Evidence;
 use crate::learn::rows::row_set::RowSet;
 use crate::learn::template::Finder;
-use crate::learn::view::PageView;
+use crate::learn::view::{PageView, count_keys};
 use crate::page::NodeId;
 use crate::page::tokens::{Span, TokenKind};
 
@@ -110,7 +108,7 @@ fn sibling_rows(view: &PageView<'_>, records: &[Span]) -> Vec<Span> {
 
 fn common_parent(view: &PageView<'_>, records: &[Span]) -> Option<NodeId> {
     let tree = view.tree();
-    let node = |record: &Span| view.tokens.list[record.start as usize].node;
+    let node = |record: &Span| view.first_node(*record);
     let (first, last) = (node(records.first()?), node(records.last()?));
     tree.ancestors(first).find(|&it| tree.contains(it, last))
 }
@@ -127,8 +125,7 @@ pub fn agreement(evidence: &Evidence, segmentation: &Segmentation, rows: &[Span]
     for record in &records {
         let mut places: Vec<u32> = record.iter().map(|&i| evidence.extracts[i].span.start).collect();
         places.dedup();
-        let mut counts: HashMap<usize, usize> = HashMap::new();
-        places.iter().filter_map(|&place| row_of(place)).for_each(|row| *counts.entry(row).or_default() += 1);
+        let counts = count_keys(places.iter().filter_map(|&place| row_of(place)));
         // A single detail page does not show where the list ends, so extracts outside all rows are ignored. And a
         // single text that both pages share may be anything.
         let is_single = evidence.details == 1;
@@ -137,8 +134,7 @@ pub fn agreement(evidence: &Evidence, segmentation: &Segmentation, rows: &[Span]
         let best = best.filter(|&(_, count)| count > 1 || !is_single);
         found.extend(best.map(|(row, count)| (row, count as f64 / all as f64)).filter(|it| it.1 >= MIN_RECORD_SHARE));
     }
-    let mut taken: HashMap<usize, usize> = HashMap::new();
-    found.iter().for_each(|(row, _)| *taken.entry(*row).or_default() += 1);
+    let taken = count_keys(found.iter().map(|&(row, _)| row));
     // A text in the wrong row counts against the rows more than one in the right row counts for them: shifted rows have
     // most texts right.
     let own = found.iter().filter(|(row, _)| taken[row] == 1).map(|(_, share)| share.powi(3));

@@ -1,17 +1,14 @@
 use super::*;
+use crate::learn::Help;
 use crate::learn::apply::extract;
 use crate::learn::teach::ValueLabel;
-use crate::learn::template::RowRule;
-use crate::learn::{Help, LearnOptions, learn_with};
+use crate::learn::template::{RowRule, Template};
+use crate::learn::tests::taught;
 use crate::page::Tree;
-
-fn learned(page: &str, help: &Help) -> Result<Vec<Candidate>, HelpError> {
-    learn_with(&[Tree::parse(page)], &LearnOptions::default(), help)
-}
 
 /// The first candidate's shown columns, as `name: value | value`; read again by its own template they are the same.
 fn check(page: &str, help: &Help, expected: &[&str]) {
-    let first = learned(page, help).expect("the help fits the page").remove(0);
+    let first = taught(page, help).expect("the help fits the page").remove(0);
     let template = Template::from_json(&first.template.to_json()).expect("its own JSON");
     assert_eq!(extract(&template, &Tree::parse(page)).table, first.table, "read by its own template");
     let shown = |i: &usize| !template.columns()[*i].hidden;
@@ -43,7 +40,7 @@ fn a_column_is_cut_and_joined_and_stays_so_on_further_pages() {
             "c2.3: 1000pp. | 750pp. | 488pp.",
         ],
     );
-    let template = learned(BOOKS, &cut).expect("a list").remove(0).template;
+    let template = taught(BOOKS, &cut).expect("a list").remove(0).template;
     let next =
         Tree::parse("<ul><li><b>Faust</b><i>Hardcover, 2nd ed., 90pp.</i><li><b>Nana</b><i>Paperback, 80pp.</i></ul>");
     let cells: Vec<_> = extract(&template, &next).table.rows[1].cells.iter().flatten().cloned().collect();
@@ -77,7 +74,7 @@ fn rows_and_columns_can_be_told_by_selector_and_expression() {
     let finish = CandidateEdits { columns, ..CandidateEdits::default() };
     let help = Help { rows: Some(RowRule::Css("p.r".to_owned())), finish, ..Help::default() };
     check(page, &help, &["name: Oak | Elm | Ash", "link: /1 | /2 | /3", "price: 95 | 240 | -"]);
-    let template = learned(page, &help).expect("three rows").remove(0).template;
+    let template = taught(page, &help).expect("three rows").remove(0).template;
     let next = Tree::parse("<p class=ad>Buy!</p><p class=r><a href=/9>Yew</a> costs 7 EUR</p>");
     let cells: Vec<_> = extract(&template, &next).table.rows[0].cells.iter().flatten().cloned().collect();
     assert!(cells.ends_with(&["Yew".to_owned(), "/9".to_owned(), "7".to_owned()]), "{cells:?}");
@@ -101,10 +98,10 @@ fn an_adjusted_list_is_found_again_on_further_pages() {
     };
     let first = page(&[("Oak chair", "95"), ("Elm desk", "240"), ("Ash bed", "700"), ("Yew stool", "30")]);
     let is_whole = |it: &Candidate| it.table.rows.len() == 4 && it.table.rows[0].cells.iter().flatten().count() >= 3;
-    let offered = learned(&first, &Help::default()).expect("lists");
+    let offered = taught(&first, &Help::default()).expect("lists");
     let candidate = offered.iter().position(is_whole).expect("three siblings a record");
     let finish = CandidateEdits { candidate, adjust: vec![RowAdjustment::Narrow], ..CandidateEdits::default() };
-    let adjusted = learned(&first, &with(finish)).expect("it can be narrowed").remove(candidate);
+    let adjusted = taught(&first, &with(finish)).expect("it can be narrowed").remove(candidate);
     assert_eq!((adjusted.method, adjusted.table.rows.len()), ("adjusted", 4));
     let next = Tree::parse(&page(&[("Fir shelf", "55"), ("Fig box", "12"), ("Bay rack", "8")]));
     let found = extract(&adjusted.template, &next);
@@ -125,7 +122,7 @@ fn one_name_is_enough_for_a_field_in_two_structures() {
 
 #[test]
 fn what_cannot_be_done_is_said_in_a_sentence() {
-    let said = |finish: CandidateEdits| learned(BOOKS, &with(finish)).expect_err("not possible").to_string();
+    let said = |finish: CandidateEdits| taught(BOOKS, &with(finish)).expect_err("not possible").to_string();
     let asked = |by: ColumnSelector| CandidateEdits {
         columns: vec![RequestedColumn { name: "x".to_owned(), by }],
         ..CandidateEdits::default()

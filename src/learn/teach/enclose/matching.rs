@@ -283,7 +283,7 @@ pub mod tests {
         let items: Vec<Span> = view.items(dl).map(|item| view.span(item)).collect();
         let block = Span { start: items[0].start, stop: items[2].stop };
         let matcher = Matcher::new(&view, block, BlockEncoding::Tags);
-        let head = |i: usize| view.tree().tag(view.tokens.list[items[i].start as usize].node) == "dt";
+        let head = |i: usize| view.tree().tag(view.first_node(items[i])) == "dt";
         let found: Vec<String> = matcher
             .stretches(&items, head, THRESHOLD)
             .into_iter()

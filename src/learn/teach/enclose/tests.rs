@@ -4,26 +4,21 @@ use super::matching::tests::{B1, B2, B3};
 use super::*;
 use crate::learn::apply::extract;
 use crate::learn::teach::Block;
+use crate::learn::tests::{shown_rows, taught};
 use crate::learn::{Candidate, Help, LearnOptions, learn_with};
 use crate::page::Tree;
 
 fn enclosed(html: &str, blocks: &[Block]) -> Vec<Candidate> {
     let help = Help { enclosed: blocks.to_vec(), ..Help::default() };
-    learn_with(&[Tree::parse(html)], &LearnOptions::default(), &help).expect("the block is on the page")
+    taught(html, &help).expect("the block is on the page")
 }
 
 fn text(words: &str) -> Block {
     Block::Text(words.to_owned())
 }
 
-/// The plain slots of each row of the first candidate, with `-` for an empty cell.
 fn rows(candidates: &[Candidate]) -> Vec<String> {
-    let first = candidates.first().expect("at least one candidate");
-    let shown: Vec<usize> = (0..first.table.columns.len()).filter(|&i| !first.template.columns()[i].hidden).collect();
-    let row = |row: &crate::model::Row| {
-        shown.iter().map(|&i| row.cells[i].as_deref().unwrap_or("-")).collect::<Vec<_>>().join(" | ")
-    };
-    first.table.rows.iter().map(row).collect()
+    shown_rows(candidates.first().expect("at least one candidate"))
 }
 
 #[test]

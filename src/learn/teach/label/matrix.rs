@@ -73,14 +73,14 @@ mod tests {
 
     /// The pattern of the paths in the thesis' notation: `(A(BC)*)*`. A step back ends a repeat at one label and starts
     /// it at another; a label that a path skips is optional.
-    fn expression(paths: &[SubPath], names: &[&str]) -> String {
+    fn expression(paths: &[SubPath], names: &[char]) -> String {
         let pattern = RepeatPattern::of(paths, names.len());
         let mut text = String::new();
         for (label, name) in names.iter().enumerate() {
             let starts = pattern.repeats.iter().filter(|&&(from, _)| from == label).count();
             let ends = pattern.repeats.iter().filter(|&&(_, to)| to == label).count();
             text.push_str(&"(".repeat(starts));
-            text.push_str(name);
+            text.push(*name);
             if pattern.optional[label] {
                 text.push('?');
             }
@@ -91,7 +91,7 @@ mod tests {
 
     /// `nodes` in the thesis' notation: upper case is labelled, lower case is not. `alike` are letters that only their
     /// position distinguishes. A labelled node maps to itself alone.
-    fn walk(labels: &str, nodes: &str, alike: &str) -> (Vec<SubPath>, Vec<String>) {
+    fn check(labels: &str, nodes: &str, alike: &str, expected: &[&str], pattern: &str) {
         let labels: Vec<char> = labels.chars().collect();
         let nodes: Vec<char> = nodes.chars().collect();
         let maps = |i: usize, j: usize| {
@@ -100,35 +100,18 @@ mod tests {
         };
         let paths = sub_paths(labels.len(), nodes.len(), maps);
         let words = |path: &SubPath| path.iter().map(|&(label, _)| labels[label]).collect::<String>();
-        let shown = paths.iter().map(words).collect();
-        (paths, shown)
-    }
-
-    fn check(labels: &str, nodes: &str, alike: &str, sub_paths: &[&str], pattern: &str) {
-        let (paths, shown) = walk(labels, nodes, alike);
-        assert_eq!(shown, sub_paths, "{nodes}");
-        let names: Vec<String> = labels.chars().map(String::from).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        assert_eq!(expression(&paths, &names), pattern, "{nodes}");
+        assert_eq!(paths.iter().map(words).collect::<Vec<_>>(), expected, "{nodes:?}");
+        assert_eq!(expression(&paths, &labels), pattern, "{nodes:?}");
     }
 
     #[test]
-    fn figures_5_6_and_5_7_give_a_nested_repeat() {
+    fn a_walk_gives_the_pattern_of_the_thesis() {
+        // Figures 5.6 and 5.7: a nested repeat.
         check("ABC", "ABCbcbcabc", "bc", &["ABC", "BC", "BC", "ABC"], "(A(BC)*)*");
-    }
-
-    #[test]
-    fn a_node_that_maps_to_nothing_is_discarded() {
+        // A node that maps to nothing is discarded.
         check("ABC", "ABCxbcxxabc", "bc", &["ABC", "BC", "ABC"], "(A(BC)*)*");
-    }
-
-    #[test]
-    fn one_flat_repeat() {
+        // One flat repeat, and a single occurrence, which repeats nothing.
         check("AB", "ABabab", "", &["AB", "AB", "AB"], "(AB)*");
-    }
-
-    #[test]
-    fn a_single_occurrence_repeats_nothing() {
         check("AB", "AB", "", &["AB"], "AB");
     }
 

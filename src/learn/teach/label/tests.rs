@@ -3,19 +3,19 @@
 use super::tree::MatchTree;
 use super::*;
 use crate::learn::apply::visible;
+use crate::learn::tests::{shown_rows, taught};
 use crate::learn::view::PageView;
-use crate::learn::{Help, HelpError, LearnOptions, learn_with};
+use crate::learn::{Help, HelpError};
 use crate::page::{NodeId, Tree};
 
 fn labelled(html: &str, labels: &[(&str, &str)]) -> Result<Vec<Candidate>, HelpError> {
     let labels = labels.iter().map(|&(name, text)| ValueLabel::value(name, text)).collect();
-    learn_with(&[Tree::parse(html)], &LearnOptions::default(), &Help { labels, ..Help::default() })
+    taught(html, &Help { labels, ..Help::default() })
 }
 
 fn clicked(html: &str, records: &[&str]) -> Vec<Candidate> {
     let records = records.iter().map(|&it| it.to_owned()).collect();
-    let help = Help { records, ..Help::default() };
-    learn_with(&[Tree::parse(html)], &LearnOptions::default(), &help).expect("the texts are on the page")
+    taught(html, &Help { records, ..Help::default() }).expect("the texts are on the page")
 }
 
 /// The first candidate's visible columns and rows, as `name price: Oak | 95`.
@@ -24,11 +24,7 @@ fn check(html: &str, labels: &[(&str, &str)], columns: &str, rows: &[&str]) {
     let first = found.first().expect("a candidate");
     let table = visible(&first.table, &first.template);
     assert_eq!(table.columns.join(" "), columns);
-    let cells = |row: &crate::model::Row| {
-        row.cells.iter().map(|cell| cell.as_deref().unwrap_or("-")).collect::<Vec<_>>().join(" | ")
-    };
-    let found: Vec<String> = table.rows.iter().map(cells).collect();
-    assert_eq!(found, rows);
+    assert_eq!(shown_rows(first), rows);
 }
 
 const SHOP: &str = "<ul class=nav><li><a href=/a>Chairs</a><li><a href=/b>Desks</a><li><a href=/c>Lamps</a></ul>
@@ -134,7 +130,7 @@ fn a_constant_tells_the_records_from_rows_that_only_look_like_them() {
     let labels =
         vec![ValueLabel::value("title", "Ulysses"), said(Meaning::Constant, "av"), said(Meaning::Wildcard, "Joyce")];
     let help = Help { labels, ..Help::default() };
-    let found = learn_with(&[Tree::parse(&page)], &LearnOptions::default(), &help).expect("all of it is there");
+    let found = taught(&page, &help).expect("all of it is there");
     let table = visible(&found[0].table, &found[0].template);
     let titles: Vec<&str> = table.rows.iter().filter_map(|row| row.cells[0].as_deref()).collect();
     assert_eq!((table.columns.join(" ").as_str(), titles), ("title", vec!["Emma", "Ulysses", "Momo"]));
@@ -203,7 +199,5 @@ fn teasers_of_one_class_at_different_depths_are_one_list() {
         box_of(&["ash", "yew", "fir"]),
         box_of(&["bay"])
     );
-    let records = vec!["oak won".to_owned(), "yew won".to_owned()];
-    let found = learn_with(&[Tree::parse(&page)], &LearnOptions::default(), &Help { records, ..Help::default() });
-    assert_eq!(found.expect("both are there")[0].table.rows.len(), 6);
+    assert_eq!(clicked(&page, &["oak won", "yew won"])[0].table.rows.len(), 6);
 }

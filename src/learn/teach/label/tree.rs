@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 use super::matrix::{RepeatPattern, SubPath, sub_paths};
-use super::value_label::LabelledRecord;
+use super::text_positions::LabelledRecord;
 use crate::learn::rows::RowSet;
 use crate::learn::template::Finder;
 use crate::learn::view::PageView;
@@ -63,6 +63,10 @@ fn common_ancestor(view: &PageView<'_>, nodes: &[NodeId]) -> NodeId {
     let above = std::iter::once(first).chain(tree.ancestors(first)).filter(is_element);
     let mut holding = above.filter(|&it| nodes.iter().all(|&node| tree.contains(it, node)));
     holding.next().unwrap_or(tree.root())
+}
+
+fn tag_path(view: &PageView<'_>, node: NodeId) -> Vec<u32> {
+    view.tree().ancestors(node).map(|it| view.tag(it)).collect()
 }
 
 /// The innermost repeat: its parent, and the labelled children of one occurrence.
@@ -183,7 +187,7 @@ fn tightest_nodes(view: &PageView<'_>, instance: &LabelledRecord) -> Option<Vec<
         places.iter().map(|place| place.stop).max().unwrap_or(0) - start
     };
     let best = rarest.iter().map(|&at| near(at)).min_by_key(width)?;
-    let mut nodes: Vec<NodeId> = best.iter().map(|place| view.tokens.list[place.start as usize].node).collect();
+    let mut nodes: Vec<NodeId> = best.iter().map(|&place| view.first_node(place)).collect();
     nodes.sort_unstable();
     nodes.dedup();
     Some(nodes)
@@ -192,13 +196,12 @@ fn tightest_nodes(view: &PageView<'_>, instance: &LabelledRecord) -> Option<Vec<
 /// Elements on the same path as the record or one of its ancestors: the thesis assumes one path per kind of node.
 fn add_same_path_rows(view: &PageView<'_>, record: NodeId, sets: &mut Vec<RowSet>) {
     let tree = view.tree();
-    let path = |node: NodeId| -> Vec<u32> { tree.ancestors(node).map(|it| view.tag(it)).collect() };
     for climb in std::iter::once(record).chain(tree.ancestors(record)).take(MAX_CLIMB) {
         if matches!(tree.tag(climb), "" | "html" | "body") {
             return;
         }
-        let wanted = path(climb);
-        let same = |&node: &NodeId| view.tag(node) == view.tag(climb) && path(node) == wanted;
+        let wanted = tag_path(view, climb);
+        let same = |&node: &NodeId| view.tag(node) == view.tag(climb) && tag_path(view, node) == wanted;
         let rows = tree.subtree(tree.root()).filter(same).map(|node| view.span(node));
         let rows = rows.filter(|&row| view.tokens.weight(row) > 0).collect();
         sets.push(RowSet { finder: Finder::Grid, rows, rotation: 0.0 });
@@ -237,9 +240,8 @@ fn add_repeat_rows(view: &PageView<'_>, nodes: &[NodeId], sets: &mut Vec<RowSet>
     let builder = MatchTreeBuilder { view, labelled: nodes };
     let (_, Some(innermost)) = builder.node(common_ancestor(view, nodes)) else { return };
     let tree = view.tree();
-    let path = |node: NodeId| -> Vec<u32> { tree.ancestors(node).map(|it| view.tag(it)).collect() };
-    let wanted = path(innermost.parent);
-    let is_parent = |&node: &NodeId| view.tag(node) == view.tag(innermost.parent) && path(node) == wanted;
+    let wanted = tag_path(view, innermost.parent);
+    let is_parent = |&node: &NodeId| view.tag(node) == view.tag(innermost.parent) && tag_path(view, node) == wanted;
     let (mut tight, mut full) = (Vec::new(), Vec::new());
     for parent in tree.subtree(tree.root()).filter(is_parent) {
         let items: Vec<NodeId> = view.items(parent).collect();
