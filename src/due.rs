@@ -285,9 +285,8 @@ fn resolve_local_time(zone: Tz, wall: NaiveDateTime) -> Option<DateTime<Utc>> {
     // Gaps end on whole minutes.
     let minute = wall.duration_trunc(TimeDelta::minutes(1)).ok()?;
     (1..=LONGEST_GAP_MINUTES)
-        .filter_map(|later| zone.from_local_datetime(&(minute + TimeDelta::minutes(later))).earliest())
+        .find_map(|later| zone.from_local_datetime(&(minute + TimeDelta::minutes(later))).earliest())
         .map(|at| at.to_utc())
-        .next()
 }
 
 /// Converts a span to chrono's type, limited to a century so that no sum overflows.

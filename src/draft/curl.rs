@@ -2,17 +2,14 @@
 
 mod command;
 mod options;
-mod body;
 mod steps;
 
 use super::secret::Vault;
-use super::shell_words;
-use super::shell_words::WordsError;
+use super::shell_words::{self, WordsError};
 use super::{Draft, redacted_draft};
 use command::CurlCommand;
 
-pub use body::parse_body;
-pub use steps::{empty_login, user_field};
+pub use steps::{take_attribute, user_field};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CurlError {

@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use url::Url;
 
-use super::curl::parse_body;
 use super::recorded_request::{RecordedBody, RecordedRequest};
 use crate::page::charset;
 
@@ -162,7 +161,7 @@ struct RawEntry {
     request: RawRequest,
     #[serde(default)]
     response: RawResponse,
-    #[serde(default, rename = "_resourceType")]
+    #[serde(rename = "_resourceType")]
     resource_type: Option<String>,
 }
 
@@ -172,7 +171,7 @@ struct RawRequest {
     url: String,
     #[serde(default)]
     headers: Vec<HarPair>,
-    #[serde(default, rename = "postData")]
+    #[serde(rename = "postData")]
     post_data: Option<PostData>,
 }
 
@@ -180,17 +179,14 @@ struct RawRequest {
 struct HarPair {
     #[serde(default)]
     name: String,
-    #[serde(default)]
     value: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct PostData {
-    #[serde(default, rename = "mimeType")]
+    #[serde(rename = "mimeType")]
     mime_type: Option<String>,
-    #[serde(default)]
     text: Option<String>,
-    #[serde(default)]
     params: Option<Vec<HarPair>>,
 }
 
@@ -268,6 +264,6 @@ fn recorded_body(data: PostData) -> RecordedBody {
             let fields = params.into_iter().map(|pair| (pair.name, pair.value.unwrap_or_default())).collect();
             if is_form { RecordedBody::Form(fields) } else { RecordedBody::Multipart(fields) }
         }
-        _ => parse_body(data.mime_type.as_deref(), &text),
+        _ => RecordedBody::parse(data.mime_type.as_deref(), &text),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use super::secret::{Vault, is_key, is_sensitive};
 use crate::model::script::RequestStep;
@@ -27,51 +27,57 @@ pub enum RecordedBody {
     Other(String),
 }
 
-/// Headers that browsers send by themselves, and headers of the connection.
-const BROWSER_HEADERS: &[&str] = &[
-    "accept-encoding",
-    "accept-language",
-    "alt-used",
-    "cache-control",
-    "connection",
-    "content-length",
-    "content-type",
-    "cookie",
-    "device-memory",
-    "dnt",
-    "dpr",
-    "downlink",
-    "ect",
-    "expect",
-    "host",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "keep-alive",
-    "origin",
-    "pragma",
-    "priority",
-    "proxy-connection",
-    "purpose",
-    "range",
-    "referer",
-    "rtt",
-    "save-data",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "upgrade-insecure-requests",
-    "user-agent",
-    "viewport-width",
-    "width",
-    "x-client-data",
-];
+impl RecordedBody {
+    /// Parses a body by its content type and its appearance.
+    pub fn parse(kind: Option<&str>, body: &str) -> RecordedBody {
+        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
+        let looks_like_json = body.trim_start().starts_with(['{', '[']);
+        if (kind.contains("json") || looks_like_json && !kind.contains("multipart"))
+            && let Ok(json) = serde_json::from_str::<Value>(body)
+            && (json.is_object() || json.is_array())
+        {
+            return RecordedBody::Json(json);
+        }
+        if kind.contains("multipart/form-data") {
+            return RecordedBody::Multipart(multipart(body));
+        }
+        if kind.is_empty() || kind.contains("x-www-form-urlencoded") {
+            return RecordedBody::Form(
+                form_urlencoded::parse(body.as_bytes()).map(|(name, value)| (name.into(), value.into())).collect(),
+            );
+        }
+        RecordedBody::Other(kind)
+    }
+}
+
+/// The fields of a multipart body; the boundary is its first line. Files are left out.
+fn multipart(body: &str) -> Vec<(String, String)> {
+    let Some(boundary) = body.lines().next().map(str::trim_end).filter(|line| line.starts_with("--")) else {
+        return Vec::new();
+    };
+    let text = body.replace("\r\n", "\n");
+    let parts = text.split(boundary).filter_map(|part| {
+        let (head, content) = part.trim_start_matches('\n').split_once("\n\n")?;
+        let name = head.split("name=\"").nth(1)?.split('"').next()?;
+        (!head.contains("filename="))
+            .then(|| (name.to_owned(), content.strip_suffix('\n').unwrap_or(content).to_owned()))
+    });
+    parts.collect()
+}
+
+/// The value of a header, whatever the case of its name.
+pub fn header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h str> {
+    headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+}
 
 impl RecordedRequest {
+    /// A plain request for a page.
+    pub fn get(url: Url) -> RecordedRequest {
+        RecordedRequest { method: "GET".to_owned(), url, headers: Vec::new(), body: RecordedBody::Empty }
+    }
+
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        header(&self.headers, name)
     }
 
     pub fn is_post(&self) -> bool {
@@ -125,10 +131,7 @@ impl RecordedRequest {
             if is_browser_header(&name, value) {
                 continue;
             }
-            let value = match taken.get(&name) {
-                Some(text) => text.clone(),
-                None => redacted_header(&name, value, vault),
-            };
+            let value = taken.get(&name).cloned().unwrap_or_else(|| redacted_header(&name, value, vault));
             kept.insert(name, value);
         }
         kept
@@ -137,23 +140,20 @@ impl RecordedRequest {
 
 /// True if any browser, or pieme, sends this header by itself.
 pub fn is_browser_header(name: &str, value: &str) -> bool {
-    let asks_for_data = value.contains("json") || value.contains("graphql") || value.contains("text/csv");
-    name.starts_with([':'])
-        || name.starts_with("sec-")
-        || BROWSER_HEADERS.contains(&name)
-        || name == "accept" && !asks_for_data
-        // Headers of monitoring tools and proxies.
-        || ["x-datadog-", "x-newrelic-", "x-forwarded-"].iter().any(|start| name.starts_with(start))
-        || matches!(
-            name,
-            "traceparent"
-                | "tracestate"
-                | "sentry-trace"
-                | "baggage"
-                | "newrelic"
-                | "x-b3-traceid"
-                | "x-b3-spanid"
-        )
+    match name {
+        "accept" => !["json", "graphql", "text/csv"].iter().any(|kind| value.contains(kind)),
+        // Headers of browsers, of the connection, and of monitoring tools.
+        "accept-encoding" | "accept-language" | "alt-used" | "cache-control" | "connection" | "content-length"
+        | "content-type" | "cookie" | "device-memory" | "dnt" | "dpr" | "downlink" | "ect" | "expect" | "host"
+        | "if-match" | "if-modified-since" | "if-none-match" | "if-range" | "keep-alive" | "origin" | "pragma"
+        | "priority" | "proxy-connection" | "purpose" | "range" | "referer" | "rtt" | "save-data" | "te"
+        | "trailer" | "transfer-encoding" | "upgrade" | "user-agent" | "viewport-width" | "width" | "x-client-data"
+        | "traceparent" | "tracestate" | "sentry-trace" | "baggage" | "newrelic" | "x-b3-traceid" | "x-b3-spanid" => {
+            true
+        }
+        "upgrade-insecure-requests" => true,
+        _ => [":", "sec-", "x-datadog-", "x-newrelic-", "x-forwarded-"].iter().any(|start| name.starts_with(start)),
+    }
 }
 
 fn redacted_header(name: &str, value: &str, vault: &mut Vault) -> String {
@@ -174,7 +174,7 @@ fn redacted_header(name: &str, value: &str, vault: &mut Vault) -> String {
 }
 
 /// The address without its secrets; parameters with a secret move to `query`, where the robot encodes them.
-fn redacted_url(url: &Url, vault: &mut Vault, comments: &mut Vec<String>) -> (String, BTreeMap<String, String>) {
+pub fn redacted_url(url: &Url, vault: &mut Vault, comments: &mut Vec<String>) -> (String, BTreeMap<String, String>) {
     let mut url = url.clone();
     // Fails only for addresses that cannot have a user or password.
     let _ = url.set_username("");
@@ -225,10 +225,7 @@ fn redacted_form(
 ) -> BTreeMap<String, String> {
     let mut form = BTreeMap::new();
     for (name, value) in fields {
-        let value = match taken.get(name) {
-            Some(text) => text.clone(),
-            None => redacted_field(name, value, vault),
-        };
+        let value = taken.get(name).cloned().unwrap_or_else(|| redacted_field(name, value, vault));
         if form.insert(escape_variables(name), value).is_some() {
             comments.push(format!(
                 "The field {name} was sent several times; a script can send it only once, so this is the last value."

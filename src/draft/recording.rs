@@ -14,7 +14,7 @@ use url::Url;
 
 use super::har::{self, HarEntry, HarError};
 use super::pages::RecordedPage;
-use super::recorded_request::{RecordedBody, RecordedRequest};
+use super::recorded_request::RecordedRequest;
 use super::secret::{Vault, site_of};
 use super::{Draft, redacted_draft};
 
@@ -109,11 +109,6 @@ fn suppress_cookies(asked: &RecordedRequest, vault: &mut Vault) {
         let values = value.split(';').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.trim());
         values.filter(|value| value.len() >= MIN_LEN).for_each(|value| vault.suppress(value));
     }
-}
-
-/// A plain request for a visited page.
-pub fn page_request(url: &Url) -> RecordedRequest {
-    RecordedRequest { method: "GET".to_owned(), url: url.clone(), headers: Vec::new(), body: RecordedBody::Empty }
 }
 
 #[cfg(test)]

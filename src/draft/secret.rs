@@ -141,75 +141,44 @@ pub fn is_sensitive(name: &str, value: &str) -> bool {
     is_password(name) || is_secret_name(name, value) || is_key(value)
 }
 
+/// True if the name contains one of the parts, which are separated by bars.
+fn has_part(name: &str, parts: &str) -> bool {
+    parts.split('|').any(|part| name.contains(part))
+}
+
 pub fn is_password(name: &str) -> bool {
-    const PARTS: &[&str] =
-        &["password", "passwd", "passwort", "kennwort", "passphrase", "contrase", "senha", "pwd", "motdepasse"];
+    const PARTS: &str = "password|passwd|passwort|kennwort|passphrase|contrase|senha|pwd|motdepasse";
     const WHOLE: &[&str] = &["pass", "pw", "pin", "mdp"];
     let name = name.to_lowercase();
     let last = name.rsplit(['[', '.', ':', '$', '_', '-']).next().unwrap_or_default().trim_end_matches(']');
-    PARTS.iter().any(|part| name.contains(part)) || WHOLE.contains(&name.as_str()) || WHOLE.contains(&last)
+    has_part(&name, PARTS) || WHOLE.contains(&name.as_str()) || WHOLE.contains(&last)
 }
 
 fn is_secret_name(name: &str, value: &str) -> bool {
-    const PARTS: &[&str] = &[
-        "secret",
-        "token",
-        "apikey",
-        "api-key",
-        "api_key",
-        "accesskey",
-        "access-key",
-        "access_key",
-        "authorization",
-        "session",
-        "sessid",
-        "jwt",
-        "bearer",
-        "credential",
-        "signature",
-        "privatekey",
-        "private_key",
-        "x-auth",
-        "authkey",
-        "auth_key",
-        "subscription-key",
-        "client_id",
-        "x-amz-security",
-    ];
+    const PARTS: &str = "\
+        secret|token|apikey|api-key|api_key|accesskey|access-key|access_key|authorization|session|sessid|jwt|\
+        bearer|credential|signature|privatekey|private_key|x-auth|authkey|auth_key|subscription-key|client_id|\
+        x-amz-security";
     const WHOLE: &[&str] = &["auth", "sid", "sig", "otp", "totp", "code_verifier", "sso", "ticket", "assertion"];
     /// Pagination cursors are no secrets, though they are called tokens.
-    const PAGING: &[&str] = &["page", "next", "cursor", "continu", "scroll", "after"];
+    const PAGING: &str = "page|next|cursor|continu|scroll|after";
     let name = name.to_lowercase();
-    if PAGING.iter().any(|part| name.contains(part)) {
+    if has_part(&name, PAGING) {
         return false;
     }
     // A `key` may be a sort key or an API key.
     let is_door_key =
         matches!(name.as_str(), "key" | "x-key") && value.len() >= 16 && value.contains(|c: char| c.is_ascii_digit());
-    PARTS.iter().any(|part| name.contains(part)) || WHOLE.contains(&name.as_str()) || is_door_key
+    has_part(&name, PARTS) || WHOLE.contains(&name.as_str()) || is_door_key
 }
 
 /// Values that are recognisable as keys: signed tokens, keys of well-known services, long random texts.
 pub fn is_key(value: &str) -> bool {
-    const STARTS: &[&str] = &[
-        "sk_live_",
-        "sk_test_",
-        "pk_live_",
-        "rk_live_",
-        "ghp_",
-        "gho_",
-        "github_pat_",
-        "glpat-",
-        "xoxb-",
-        "xoxp-",
-        "AKIA",
-        "AIza",
-        "Bearer ",
-        "SG.",
-    ];
+    const STARTS: &str = "\
+        sk_live_|sk_test_|pk_live_|rk_live_|ghp_|gho_|github_pat_|glpat-|xoxb-|xoxp-|AKIA|AIza|Bearer |SG.";
     let is_signed = value.starts_with("eyJ") && value.matches('.').count() >= 1 && value.len() >= 20;
     is_signed
-        || STARTS.iter().any(|start| value.starts_with(start) && value.len() >= start.len() + 8)
+        || STARTS.split('|').any(|start| value.starts_with(start) && value.len() >= start.len() + 8)
         || looks_random(value)
 }
 
@@ -236,19 +205,11 @@ fn looks_random(value: &str) -> bool {
 
 /// A CSRF token: it is new with every page, so it must be read from one.
 pub fn is_csrf_token_name(name: &str) -> bool {
-    const PARTS: &[&str] = &[
-        "csrf",
-        "xsrf",
-        "authenticity_token",
-        "requestverificationtoken",
-        "form_build_id",
-        "form_token",
-        "_wpnonce",
-        "formkey",
-    ];
+    const PARTS: &str =
+        "csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|_wpnonce|formkey";
     const WHOLE: &[&str] = &["_token", "token_", "nonce", "__token"];
     let name = name.to_lowercase();
-    PARTS.iter().any(|part| name.contains(part)) || WHOLE.contains(&name.as_str())
+    has_part(&name, PARTS) || WHOLE.contains(&name.as_str())
 }
 
 /// Page state of ASP.NET and JSF in hidden fields: large, and new with every page.

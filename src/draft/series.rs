@@ -16,39 +16,14 @@ pub enum Series {
 /// Parameters that are new with every request and have no meaning.
 const CACHE_BUSTERS: &[&str] = &["_", "ts", "t", "timestamp", "cb", "rnd", "nocache", "_ts"];
 
-/// Common names of page parameters.
-const PAGE_NAMES: &[&str] = &[
-    "page",
-    "p",
-    "pg",
-    "pn",
-    "paged",
-    "pageno",
-    "page_no",
-    "pagenumber",
-    "pagenum",
-    "page_number",
-    "currentpage",
-    "start",
-    "offset",
-    "skip",
-    "from",
-    "first",
-    "begin",
-    "startindex",
-    "start_index",
-    "seite",
-    "pagina",
-    "strana",
-    "sida",
-    "sayfa",
-    "batch",
-    "page[number]",
-    "page[offset]",
-];
+/// Common names of page parameters, separated by bars.
+const PAGE_NAMES: &str = "\
+    page|p|pg|pn|paged|pageno|page_no|pagenumber|pagenum|page_number|currentpage|start|offset|skip|from|first|\
+    begin|startindex|start_index|seite|pagina|strana|sida|sayfa|batch|page[number]|page[offset]";
 
 pub fn is_page_name(name: &str) -> bool {
-    PAGE_NAMES.contains(&name.to_lowercase().as_str())
+    let name = name.to_lowercase();
+    PAGE_NAMES.split('|').any(|it| it == name)
 }
 
 /// How `second` follows `first`, directly or further on; `None` if it does not.

@@ -6,7 +6,7 @@ use super::*;
 use crate::tasks;
 
 /// The steps of a draft, sound as a script; comments left out.
-fn steps(draft: &Draft) -> String {
+pub(super) fn steps(draft: &Draft) -> String {
     let text = draft.robot_toml();
     let script: Script = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(script, draft.script(), "{text}");

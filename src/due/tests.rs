@@ -24,17 +24,6 @@ fn slots(cron: &str, zone: Tz, after: DateTime<Utc>, n: usize) -> Vec<String> {
         .collect()
 }
 
-/// The slots of five specs around one change of a zone's clock: from noon of the day before, the last one, which is due
-/// every half hour, from an hour before the change.
-fn check(zone: &str, [noon, hour_before]: [&str; 2], table: [(&str, &str); 5]) {
-    let zone: Tz = zone.parse().expect("a zone of the table");
-    for (cron, expected) in table {
-        let after = if cron.starts_with("*/") { hour_before } else { noon };
-        let expected: Vec<&str> = expected.split(", ").collect();
-        assert_eq!(slots(cron, zone, at(after), expected.len()), expected, "{zone} {cron}");
-    }
-}
-
 mod daylight_saving;
 
 #[test]
@@ -133,14 +122,14 @@ fn a_schedule_that_cannot_work_is_refused_with_a_sentence() {
         ("every = \"1000d\"", "every = \"1000d\" is too long"),
         ("every = \"1h\"\njitter = \"2h\"", "jitter = \"2h\" is longer than the time between two runs, 1h"),
     ] {
-        let error = check_err(toml);
+        let error = check(&schedule(toml)).expect_err(toml);
         assert_eq!(error.to_string(), message, "{toml}");
         assert!(!error.hint().is_empty());
     }
     for cron in
         ["", "often", "0 6 * *", "0 6 * * * * 2500", "*/0 * * * *", "61 * * * *", "0 25 * * *", "@never", "\u{0}"]
     {
-        let error = super::check(&Schedule { cron: Some(cron.to_owned()), ..Schedule::default() });
+        let error = check(&Schedule { cron: Some(cron.to_owned()), ..Schedule::default() });
         assert!(matches!(error, Err(DueError::Cron { .. })), "{cron:?}: {error:?}");
     }
     for toml in [
@@ -150,12 +139,8 @@ fn a_schedule_that_cannot_work_is_refused_with_a_sentence() {
         "cron = \"@daily\"",
         "cron = \"0 6 * * MON-FRI\"",
     ] {
-        assert_eq!(super::check(&schedule(toml)), Ok(()), "{toml}");
+        assert_eq!(check(&schedule(toml)), Ok(()), "{toml}");
     }
-}
-
-fn check_err(toml: &str) -> DueError {
-    super::check(&schedule(toml)).expect_err(toml)
 }
 
 proptest::proptest! {

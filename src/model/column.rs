@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What a person says about a slot: one `[[column]]` of task.toml, in the order of the template's slots.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
     pub name: String,
@@ -92,14 +92,6 @@ impl ColumnType {
 impl Column {
     /// A plain text column, for a slot that only has a name.
     pub fn text(name: &str) -> Column {
-        Column {
-            name: name.to_owned(),
-            kind: ColumnType::Text,
-            required: false,
-            pattern: None,
-            split: None,
-            join: None,
-            default: None,
-        }
+        Column { name: name.to_owned(), ..Column::default() }
     }
 }

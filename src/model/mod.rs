@@ -1,13 +1,10 @@
 //! Types shared by all modules. PURE: no I/O, and no dependency on another module.
 
 pub mod address;
-mod change;
 mod column;
 mod counts;
 pub mod host_limiter;
-mod http_cache;
 mod minhash;
-mod number_statistics;
 mod page;
 mod reachability;
 mod record;
@@ -16,27 +13,27 @@ mod run;
 pub mod script;
 pub mod shortage;
 mod statistics;
-mod stepwise_state;
 mod store_address;
 pub mod task;
 mod unit;
 mod value;
 
-pub use change::ChangeCounts;
 pub use column::{Column, ColumnType, Split, SplitInto};
 pub use counts::counted;
 pub use host_limiter::HostLimiter;
-pub use http_cache::{CachedPage, RobotsTxt};
 pub use minhash::MinHash;
-pub use number_statistics::NumberStatistics;
-pub use page::{Page, PageMeta};
+pub use page::{CachedPage, Page, PageMeta, RobotsTxt};
 pub use reachability::{ConnectError, Refusal};
 pub use record::{Row, Table};
 pub use repair::{RepairProposal, RepairProposals, StoredProposals};
-pub use run::{Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunId, State, TraceLine, Verdict};
+pub use run::{
+    ChangeCounts, Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunId, State, StepwiseState,
+    TraceLine, Verdict,
+};
 pub use script::{Script, ScriptStep};
-pub use statistics::{ColumnStatistics, RunStatistics, SIMILARITY_THRESHOLD, Signs, SimilarityPart, SimilarityParts};
-pub use stepwise_state::StepwiseState;
+pub use statistics::{
+    ColumnStatistics, NumberStatistics, RunStatistics, SIMILARITY_THRESHOLD, Signs, SimilarityPart, SimilarityParts,
+};
 pub use store_address::{AddressError, PostgresAddress, PostgresTimeouts, StoreAddress};
 pub use task::{Task, TaskName};
 pub use unit::{ByteSize, TimeSpan};

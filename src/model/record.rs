@@ -1,22 +1,16 @@
 //! Records: the values of the rows of a page, under column names.
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::{Serialize, Serializer};
 
 /// Records of one kind. Every row has exactly one cell for each column.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Table {
     pub columns: Vec<String>,
     pub rows: Vec<Row>,
 }
 
-impl Table {
-    /// Maximum number of columns of a published table, without the columns of typed values. SQLite allows 2,000 and
-    /// PostgreSQL 1,600, of which a row with long texts has to fit into 8 kB.
-    pub const MAX_COLUMNS: usize = 500;
-}
-
 /// One record; the cells are in the order of the table's columns.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Row {
     pub cells: Vec<Option<String>>,
     /// The page of the run, counted from 0.
@@ -24,6 +18,9 @@ pub struct Row {
 }
 
 impl Table {
+    /// Maximum number of columns of a published table, without the columns of typed values. SQLite allows 2,000 and
+    /// PostgreSQL 1,600, of which a row with long texts has to fit into 8 kB.
+    pub const MAX_COLUMNS: usize = 500;
     /// Maximum characters of [`Table::first_row`].
     pub const FIRST_ROW_CHARS: usize = 200;
 
@@ -54,22 +51,13 @@ struct Record<'a>(&'a [String], &'a Row);
 
 impl Serialize for Records<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.rows.len()))?;
-        for row in &self.0.rows {
-            list.serialize_element(&Record(&self.0.columns, row))?;
-        }
-        list.end()
+        serializer.collect_seq(self.0.rows.iter().map(|row| Record(&self.0.columns, row)))
     }
 }
 
 impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (name, cell) in self.0.iter().zip(&self.1.cells) {
-            if let Some(text) = cell {
-                map.serialize_entry(name, text)?;
-            }
-        }
-        map.end()
+        let cells = self.0.iter().zip(&self.1.cells);
+        serializer.collect_map(cells.filter_map(|(name, cell)| Some((name, cell.as_ref()?))))
     }
 }

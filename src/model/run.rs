@@ -199,6 +199,27 @@ impl Outcome {
     }
 }
 
+/// How many records a publication added, changed and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeCounts {
+    pub added: u64,
+    pub changed: u64,
+    pub removed: u64,
+}
+
+impl ChangeCounts {
+    pub fn total(self) -> u64 {
+        self.added + self.changed + self.removed
+    }
+}
+
+/// `2 added, 14 changed, 1 removed`
+impl fmt::Display for ChangeCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} added, {} changed, {} removed", self.added, self.changed, self.removed)
+    }
+}
+
 /// A run's outcome with the numbers and the sentence that explain it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -262,6 +283,17 @@ pub struct TraceLine {
     pub verb: String,
     /// What happened, on one line: `GET https://… → 200, 51 kB, 34 ms`.
     pub text: String,
+}
+
+/// State of a stepwise run (`pieme step`), which pauses after every step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepwiseState {
+    /// The verb of each step.
+    pub steps: Vec<String>,
+    /// Number of steps done.
+    pub done: usize,
+    /// Result of the last step, as `pieme step --json` prints it; `None` at the beginning.
+    pub last: Option<serde_json::Value>,
 }
 
 #[cfg(test)]

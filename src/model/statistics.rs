@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MinHash, NumberStatistics};
+use super::MinHash;
 
 /// How similar the rows of a page are to those that the template was learned from. Each part is 1 where nothing has
 /// changed.
@@ -187,6 +187,25 @@ impl ColumnStatistics {
     pub fn readable(&self) -> u64 {
         self.filled.saturating_sub(self.unread)
     }
+}
+
+/// Statistics of a column of type int, number or money in one run, for charts over the runs. Each figure is a value of
+/// some row; a range of money counts with its start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NumberStatistics {
+    pub column: String,
+    /// The most frequent currency, if the column is money. The other figures cover amounts in this currency only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+    /// Number of values.
+    pub count: u64,
+    pub least: f64,
+    /// First quartile.
+    pub lower: f64,
+    pub median: f64,
+    /// Third quartile.
+    pub upper: f64,
+    pub most: f64,
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -55,13 +55,8 @@ fn by_sign(sign: char, hints: &Hints<'_>) -> Option<String> {
         '$' => dollar(region),
         '¥' if language == "zh" || region == "cn" => "CNY",
         '¥' | '円' => "JPY",
-        '元' if matches!(region, "tw" | "hk") => {
-            if region == "tw" {
-                "TWD"
-            } else {
-                "HKD"
-            }
-        }
+        '元' if region == "tw" => "TWD",
+        '元' if region == "hk" => "HKD",
         '元' => "CNY",
         '원' | '₩' => "KRW",
         '₽' => "RUB",

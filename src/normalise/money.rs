@@ -36,21 +36,12 @@ pub(super) fn money(text: &str, hints: &Hints<'_>) -> Result<ParsedValue, ValueE
         let value = Value::Money { amount: "0".to_owned(), to: None, currency: None };
         return if is_free { Ok(ParsedValue { value, is_whole: true }) } else { Err(ValueError::NoAmount) };
     }
-    let range = match &amounts[..] {
-        [_] => None,
-        [first, second] if is_range_word(&text[first.at.end..second.at.start]) => amounts.pop(),
-        _ => {
-            // If some numbers have a currency, only these are amounts: 3 nights, 95 €.
-            amounts.retain(|it| it.currency.is_some());
-            if let [first, second] = &amounts[..]
-                && is_range_word(&text[first.at.end..second.at.start])
-            {
-                amounts.pop()
-            } else {
-                None
-            }
-        }
-    };
+    let is_range = |amounts: &[Amount]| matches!(amounts, [from, to] if is_range_word(&text[from.at.end..to.at.start]));
+    if amounts.len() > 1 && !is_range(&amounts) {
+        // If some numbers have a currency, only these are amounts: 3 nights, 95 €.
+        amounts.retain(|it| it.currency.is_some());
+    }
+    let range = if is_range(&amounts) { amounts.pop() } else { None };
     let [first] = &amounts[..] else {
         return Err(if amounts.is_empty() { ValueError::NoAmount } else { ValueError::SeveralAmounts });
     };

@@ -1,23 +1,23 @@
+use std::sync::LazyLock;
+
 use chrono_tz::Tz;
 use proptest::prelude::*;
 use url::Url;
 
 use super::*;
 
-fn moment() -> chrono::DateTime<chrono::Utc> {
-    "2026-11-16T18:30:00Z".parse().expect("a moment")
-}
+static PAGE: LazyLock<Url> = LazyLock::new(|| Url::parse("https://site.example/a/list.html").expect("an address"));
 
-fn hints<'a>(lang: &str, base: &'a Url) -> Hints<'a> {
-    Hints::new(Tz::Europe__Berlin, moment(), Some(base), Some(lang).filter(|it| !it.is_empty()))
+fn hints(lang: &str) -> Hints<'static> {
+    let fetched_at = "2026-11-16T18:30:00Z".parse().expect("a moment");
+    Hints::new(Tz::Europe__Berlin, fetched_at, Some(&PAGE), Some(lang).filter(|it| !it.is_empty()))
 }
 
 /// What is read; `!` for nothing, `~` before what is not all that the text says.
 fn check(kind: ColumnType, lang: &str, cases: &[(&str, &str)]) {
-    let base = Url::parse("https://site.example/a/list.html").expect("an address");
     let mut wrong = Vec::new();
     for (text, expected) in cases {
-        let found = match read(kind, text, &hints(lang, &base)) {
+        let found = match read(kind, text, &hints(lang)) {
             Ok(ParsedValue { value, is_whole: true }) => value.to_string(),
             Ok(ParsedValue { value, is_whole: false }) => format!("~{value}"),
             Err(_) => "!".to_owned(),
@@ -186,8 +186,7 @@ fn addresses_and_yes_and_no() {
 
 #[test]
 fn a_column_is_what_nearly_all_of_its_values_are() {
-    let base = Url::parse("https://site.example/").expect("an address");
-    let kind = |values: &[&str]| infer::column(values.iter().copied(), true, &hints("en", &base));
+    let kind = |values: &[&str]| infer::column(values.iter().copied(), true, &hints("en"));
     assert_eq!(kind(&["$5", "$7.50", "$1,000"]), ColumnType::Money);
     assert_eq!(kind(&["$5", "$7.50", "ask"]), ColumnType::Text, "one of three is not one of ten");
     assert_eq!(kind(&["5", "7", "1,000"]), ColumnType::Int);
@@ -213,29 +212,26 @@ const TYPES: [ColumnType; 8] = [
 proptest! {
     #[test]
     fn no_text_makes_it_panic(text in "\\PC{0,60}", lang in "[a-z]{0,3}(-[A-Z]{2})?") {
-        let base = Url::parse("https://site.example/").expect("an address");
         for kind in TYPES {
-            let _ = read(kind, &text, &hints(&lang, &base));
+            let _ = read(kind, &text, &hints(&lang));
         }
         let _ = order_of(&text);
     }
 
     #[test]
     fn no_text_of_a_values_signs_makes_it_panic(text in "[-0-9 .,:/'’€$%½kMT年月日前( )Aaprilvo+–\u{a0}]{0,40}") {
-        let base = Url::parse("https://site.example/").expect("an address");
         for kind in TYPES {
-            let _ = read(kind, &text, &hints("de", &base));
+            let _ = read(kind, &text, &hints("de"));
         }
         let _ = order_of(&text);
     }
 
     #[test]
     fn what_is_written_plainly_is_read_as_it_is(number in -1_000_000_000_i64..1_000_000_000, days in 0_i64..40_000) {
-        let base = Url::parse("https://site.example/").expect("an address");
-        let found = read(ColumnType::Int, &number.to_string(), &hints("", &base)).expect("a number");
+        let found = read(ColumnType::Int, &number.to_string(), &hints("")).expect("a number");
         prop_assert_eq!(found.value, Value::Int(number));
         let day = chrono::NaiveDate::from_ymd_opt(1970, 1, 1).expect("a day") + chrono::Duration::days(days);
-        let found = read(ColumnType::Date, &day.to_string(), &hints("", &base)).expect("a day");
+        let found = read(ColumnType::Date, &day.to_string(), &hints("")).expect("a day");
         prop_assert_eq!(found.value, Value::Date(day.to_string()));
     }
 }

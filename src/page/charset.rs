@@ -1,6 +1,7 @@
 //! Decodes bytes to text: byte order mark, strict UTF-8, header, `<meta>`, then detection from the content.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use memchr::memmem::find;
 
 /// A page's text and how it was read.
 pub struct DecodedText {
@@ -106,10 +107,6 @@ fn from_meta(bytes: &[u8]) -> Option<&'static Encoding> {
         at = start + tag_len;
     }
     None
-}
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
 }
 
 #[cfg(test)]

@@ -36,63 +36,6 @@ const MAX_TAG: usize = 80;
 /// Tag of the whole document, and of an array's elements.
 const ROOT_TAG: &str = "json";
 const ITEM_TAG: &str = "item";
-/// Tags with a meaning in HTML that changes how their text is read: omitted, split into lines, joined with neighbouring
-/// text, or taken for navigation, a table or a form. A key of such a name gets an underscore.
-const RESERVED_TAGS: &[&str] = &[
-    "a",
-    "area",
-    "aside",
-    "b",
-    "base",
-    "big",
-    "body",
-    "br",
-    "button",
-    "col",
-    "em",
-    "embed",
-    "font",
-    "footer",
-    "form",
-    "head",
-    "header",
-    "hr",
-    "html",
-    "i",
-    "iframe",
-    "img",
-    "input",
-    "link",
-    "listing",
-    "mark",
-    "meta",
-    "nav",
-    "noscript",
-    "option",
-    "plaintext",
-    "pre",
-    "script",
-    "select",
-    "small",
-    "source",
-    "span",
-    "strong",
-    "style",
-    "sub",
-    "sup",
-    "svg",
-    "table",
-    "td",
-    "template",
-    "textarea",
-    "th",
-    "tr",
-    "tt",
-    "u",
-    "wbr",
-    "xmp",
-];
-
 /// Parses a text as JSON. Returns `None` unless the whole text is JSON. A bare string or number is rejected, because
 /// most plain text would be one.
 pub(super) fn parse(text: &str) -> Option<Tree> {
@@ -279,11 +222,22 @@ fn tag_of(key: &str) -> (LocalName, Option<Rc<str>>) {
     if !tag.starts_with(|c: char| c.is_alphabetic() || c == '_') {
         tag.insert(0, '_');
     }
-    if RESERVED_TAGS.contains(&tag.as_str()) {
-        tag.push('_');
-    }
+    tag.push_str(reserved_suffix(&tag));
     let same = tag == key;
     (tag.into(), (!same).then(|| key.into()))
+}
+
+/// Tags with a meaning in HTML that changes how their text is read: omitted, split into lines, joined with neighbouring
+/// text, or taken for navigation, a table or a form. A key of such a name gets an underscore.
+fn reserved_suffix(tag: &str) -> &'static str {
+    match tag {
+        "a" | "area" | "aside" | "b" | "base" | "big" | "body" | "br" | "button" | "col" | "em" | "embed" | "font"
+        | "footer" | "form" | "head" | "header" | "hr" | "html" | "i" | "iframe" | "img" | "input" | "link"
+        | "listing" | "mark" | "meta" | "nav" | "noscript" | "option" | "plaintext" | "pre" | "script" | "select"
+        | "small" | "source" | "span" | "strong" | "style" | "sub" | "sup" | "svg" | "table" | "td" | "template"
+        | "textarea" | "th" | "tr" | "tt" | "u" | "wbr" | "xmp" => "_",
+        _ => "",
+    }
 }
 
 /// Arranges the parts in document order; those of an object by tag.

@@ -23,6 +23,11 @@ pub fn resolve(base: &Url, href: &str) -> Option<Url> {
     base.join(href).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.as_str().len() <= MAX_URL_BYTES)
 }
 
+/// The absolute URL of a link.
+pub fn target(tree: &Tree, base: &Url, node: NodeId) -> Option<Url> {
+    resolve(base, tree.attribute(node, "href")?)
+}
+
 /// The conditions of a step for the link it wants; all of them must hold.
 #[derive(Clone, Copy, Default)]
 pub struct LinkQuery<'a> {
@@ -38,7 +43,7 @@ pub fn find(tree: &Tree, url: &Url, wanted: LinkQuery<'_>) -> Option<Url> {
         wanted.css.map(|css| css.all(tree, tree.root()).into_iter().filter_map(|node| link_at(tree, node)).collect());
     let all = tree.subtree(tree.root()).filter(|&node| is_link(tree, node));
     let fits = |&node: &NodeId| has_text(tree, node, wanted.text) && has_rel(tree, node, wanted.rel);
-    let target = |node: NodeId| resolve(&base, tree.attribute(node, "href")?);
+    let target = |node: NodeId| target(tree, &base, node);
     match chosen {
         Some(nodes) => nodes.into_iter().filter(fits).find_map(target),
         None => all.filter(fits).find_map(target),

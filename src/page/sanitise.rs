@@ -9,7 +9,7 @@
 mod names;
 mod style;
 
-use names::{ALLOWED_ATTRIBUTES, Rendering, rendering_of};
+use names::{Rendering, kept_value, rendering_of};
 
 use super::text::collapse;
 use super::tree::{Element, NodeContent};
@@ -26,21 +26,19 @@ const EMPTY_BOX: &str = "▢";
 
 /// Returns the page's style sheets in one `<style>`, and its body.
 pub fn html(tree: &Tree) -> String {
-    let mut writer = HtmlSanitiser { tree, out: String::new(), open: Vec::new(), in_listing: 0 };
+    let is_json = tree.children(tree.root()).any(|node| tree.tag(node) == "json");
+    let mut writer = HtmlSanitiser { tree, is_json, out: String::new(), open: Vec::new(), in_listing: 0 };
     writer.sheets();
-    if tree.children(tree.root()).any(|node| tree.tag(node) == "json") {
-        writer.keys();
-    } else {
-        writer.elements();
-    }
+    writer.nodes();
     writer.out
 }
 
 struct HtmlSanitiser<'t> {
     tree: &'t Tree,
+    is_json: bool,
     out: String,
     /// Open elements, innermost last: their nodes, and the tags they were written with.
-    open: Vec<(NodeId, &'static str)>,
+    open: Vec<(NodeId, &'t str)>,
     /// Number of open listings.
     in_listing: usize,
 }
@@ -59,7 +57,10 @@ impl<'t> HtmlSanitiser<'t> {
         self.out.push_str("</style>");
     }
 
-    fn elements(&mut self) {
+    fn nodes(&mut self) {
+        if self.is_json {
+            self.out.push_str("<body>");
+        }
         let (mut at, end) = (NodeId(1), self.tree.end(self.tree.root()));
         while at < end && self.out.len() < MAX_HTML {
             self.close_before(at);
@@ -68,6 +69,7 @@ impl<'t> HtmlSanitiser<'t> {
                     self.text(at, text);
                     self.next(at)
                 }
+                NodeContent::Element(element) if self.is_json => self.key(at, element),
                 NodeContent::Element(element) => self.element(at, element),
                 NodeContent::Document => self.next(at),
             };
@@ -99,10 +101,8 @@ impl<'t> HtmlSanitiser<'t> {
     fn start(&mut self, node: NodeId, element: Element<'t>, tag: &str) {
         self.out.push_str(&format!("<{tag} data-n={}", node.0));
         for (name, value) in element.attributes() {
-            if &**name == "style" {
-                self.attribute("style", &style::without_fetches(value));
-            } else if ALLOWED_ATTRIBUTES.contains(&&**name) {
-                self.attribute(name, value);
+            if let Some(value) = kept_value(name, value) {
+                self.attribute(name, &value);
             }
         }
         if tag == "details" {
@@ -172,26 +172,13 @@ impl<'t> HtmlSanitiser<'t> {
         NodeId(node.0 + 1)
     }
 
-    /// Writes JSON: each key with its value.
-    fn keys(&mut self) {
-        self.out.push_str("<body>");
-        let (mut at, end) = (NodeId(1), self.tree.end(self.tree.root()));
-        while at < end && self.out.len() < MAX_HTML {
-            self.close_before(at);
-            match self.tree.kind(at) {
-                NodeContent::Text(text) => self.escaped(text),
-                NodeContent::Element(element) => {
-                    let key = self.tree.attribute(at, "key").unwrap_or(element.name);
-                    self.out.push_str(&format!("<div class=pieme-key data-n={}><b>", at.0));
-                    self.escaped(key);
-                    self.out.push_str("</b> ");
-                    self.open.push((at, "div"));
-                }
-                NodeContent::Document => {}
-            }
-            at = self.next(at);
-        }
-        self.close_before(end);
+    /// Writes a key of JSON; its value follows.
+    fn key(&mut self, node: NodeId, element: Element<'t>) -> NodeId {
+        self.out.push_str(&format!("<div class=pieme-key data-n={}><b>", node.0));
+        self.escaped(self.tree.attribute(node, "key").unwrap_or(element.name));
+        self.out.push_str("</b> ");
+        self.open.push((node, "div"));
+        self.next(node)
     }
 }
 

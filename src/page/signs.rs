@@ -8,118 +8,36 @@ const MAX_CHARS: usize = 20_000;
 /// A page that blocks visitors has at most this much text.
 const MAX_SHORT_CHARS: usize = 4_000;
 
-/// Phrases of pages that block automated visitors.
-const BLOCKED: &[&str] = &[
-    "captcha",
-    "are you human",
-    "are you a human",
-    "verify you are human",
-    "verify that you are human",
-    "not a robot",
-    "unusual traffic",
-    "just a moment",
-    "checking your browser",
-    "access denied",
-    "you have been blocked",
-    "request blocked",
-    "too many requests",
-    "pardon our interruption",
-    "attention required",
-];
+/// Phrases of pages that block automated visitors, separated by bars like all lists here.
+const BLOCKED: &str = "\
+    captcha|are you human|are you a human|verify you are human|verify that you are human|not a robot|\
+    unusual traffic|just a moment|checking your browser|access denied|you have been blocked|request blocked|\
+    too many requests|pardon our interruption|attention required";
 
 /// Phrases of error pages, whatever their HTTP status.
-const ERROR: &[&str] = &[
-    "404",
-    "not found",
-    "page cannot be found",
-    "page can't be found",
-    "500",
-    "internal server error",
-    "server error",
-    "502",
-    "bad gateway",
-    "503",
-    "service unavailable",
-    "temporarily unavailable",
-    "gateway time",
-    "under maintenance",
-    "maintenance",
-    "an error occurred",
-    "something went wrong",
-    "error occurred",
-    "seite nicht gefunden",
-    "nicht verfügbar",
-    "wartungsarbeiten",
-    "page introuvable",
-    "erreur",
-    "página no encontrada",
-    "pagina non trovata",
-    "pagina niet gevonden",
-    "strona nie została znaleziona",
-    "страница не найдена",
-    "ページが見つかりません",
-    "页面不存在",
-];
+const ERROR: &str = "\
+    404|not found|page cannot be found|page can't be found|500|internal server error|server error|502|bad gateway|\
+    503|service unavailable|temporarily unavailable|gateway time|under maintenance|maintenance|an error occurred|\
+    something went wrong|error occurred|seite nicht gefunden|nicht verfügbar|wartungsarbeiten|page introuvable|\
+    erreur|página no encontrada|pagina non trovata|pagina niet gevonden|strona nie została znaleziona|\
+    страница не найдена|ページが見つかりません|页面不存在";
 
 /// Phrases of pages that correctly show no results.
-const NO_RESULTS: &[&str] = &[
-    "no results",
-    "no result found",
-    "no matches",
-    "no matching",
-    "no records found",
-    "no items found",
-    "no entries found",
-    "nothing found",
-    "nothing was found",
-    "nothing matched",
-    "0 results",
-    "did not match any",
-    "didn't match any",
-    "there are no",
-    "keine treffer",
-    "keine ergebnisse",
-    "keine einträge",
-    "nichts gefunden",
-    "leider nichts",
-    "aucun résultat",
-    "aucune annonce",
-    "sin resultados",
-    "no se encontraron",
-    "no se han encontrado",
-    "ningún resultado",
-    "nessun risultato",
-    "geen resultaten",
-    "niets gevonden",
-    "nenhum resultado",
-    "não encontramos",
-    "inga träffar",
-    "inga resultat",
-    "ingen resultater",
-    "ingen treff",
-    "ei tuloksia",
-    "brak wyników",
-    "nie znaleziono",
-    "žádné výsledky",
-    "nic nenalezeno",
-    "nincs találat",
-    "ничего не найдено",
-    "нічого не знайдено",
-    "δεν βρέθηκαν",
-    "sonuç bulunamadı",
-    "没有找到",
-    "没有结果",
-    "無搜尋結果",
-    "見つかりませんでした",
-    "該当する",
-    "검색 결과가 없습니다",
-];
+const NO_RESULTS: &str = "\
+    no results|no result found|no matches|no matching|no records found|no items found|no entries found|\
+    nothing found|nothing was found|nothing matched|0 results|did not match any|didn't match any|there are no|\
+    keine treffer|keine ergebnisse|keine einträge|nichts gefunden|leider nichts|aucun résultat|aucune annonce|\
+    sin resultados|no se encontraron|no se han encontrado|ningún resultado|nessun risultato|geen resultaten|\
+    niets gevonden|nenhum resultado|não encontramos|inga träffar|inga resultat|ingen resultater|ingen treff|\
+    ei tuloksia|brak wyników|nie znaleziono|žádné výsledky|nic nenalezeno|nincs találat|ничего не найдено|\
+    нічого не знайдено|δεν βρέθηκαν|sonuç bulunamadı|没有找到|没有结果|無搜尋結果|見つかりませんでした|該当する|검색 결과가 없습니다";
 
 /// `body` is the page as it was received.
 pub fn detect(tree: &Tree, body: &[u8]) -> Signs {
     let shown = visible_text(tree, std::iter::once(tree.root()));
-    let titles = visible_text_of(tree, |tag| matches!(tag, "title" | "h1" | "h2"));
-    let says = |words: &[&str], text: &str| words.iter().any(|word| text.contains(word));
+    let is_title = |&node: &NodeId| matches!(tree.tag(node), "title" | "h1" | "h2");
+    let titles = visible_text(tree, tree.subtree(tree.root()).filter(is_title));
+    let says = |phrases: &str, text: &str| phrases.split('|').any(|phrase| text.contains(phrase));
     let is_short = shown.chars().count() < MAX_SHORT_CHARS;
     Signs {
         login: tree.subtree(tree.root()).any(|node| {
@@ -131,10 +49,6 @@ pub fn detect(tree: &Tree, body: &[u8]) -> Signs {
         no_results: says(NO_RESULTS, &shown),
         cut_off: is_cut_off(body),
     }
-}
-
-fn visible_text_of(tree: &Tree, wanted: impl Fn(&str) -> bool) -> String {
-    visible_text(tree, tree.subtree(tree.root()).filter(|&node| wanted(tree.tag(node))))
 }
 
 fn visible_text(tree: &Tree, nodes: impl Iterator<Item = NodeId>) -> String {

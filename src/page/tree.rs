@@ -9,8 +9,7 @@ use html5ever::{LocalName, local_name};
 
 use super::nodes::{Attribute, ContentArena, Node, NodeKind};
 use super::parse_limit::{MIN_NODE_LIMIT, ParseLimit};
-use super::text::collapsed;
-use super::text::{CollapsedText, is_blank};
+use super::text::{CollapsedText, collapsed, is_blank};
 
 /// The interned name of a tag or attribute: comparison is as cheap as for numbers.
 pub type Name = LocalName;

@@ -67,19 +67,35 @@ pub fn to_css(xpath: &str) -> Result<CssPath, XPathError> {
 /// Position of the end of a step: a slash outside of brackets and quotation marks.
 fn step_end(text: &str) -> usize {
     let mut depth = 0_usize;
-    let mut quote = None;
-    for (i, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '[') => depth += 1,
-            (None, ']') => depth = depth.saturating_sub(1),
-            (None, '/') if depth == 0 => return i,
-            (None, _) => {}
+    for (i, c) in unquoted(text) {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            '/' if depth == 0 => return i,
+            _ => {}
         }
     }
     text.len()
+}
+
+/// Position of the bracket that ends a predicate; `None` without one, or where another predicate is inside.
+fn predicate_end(text: &str) -> Option<usize> {
+    unquoted(text).find(|(_, c)| matches!(c, '[' | ']')).filter(|(_, c)| *c == ']').map(|(i, _)| i)
+}
+
+/// The characters outside of quotation marks.
+fn unquoted(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut quote = None;
+    text.char_indices().filter(move |&(_, c)| match quote {
+        Some(open) => {
+            quote = quote.filter(|_| c != open);
+            false
+        }
+        None => {
+            quote = Some(c).filter(|c| matches!(c, '\'' | '"'));
+            quote.is_none()
+        }
+    })
 }
 
 fn compound(step: &str) -> Option<String> {
@@ -93,28 +109,13 @@ fn compound(step: &str) -> Option<String> {
     let mut rest = predicates;
     while !rest.is_empty() {
         let inside = rest.strip_prefix('[')?;
-        let (predicate, next) = inside.split_at(step_end_of_predicate(inside)?);
+        let (predicate, next) = inside.split_at(predicate_end(inside)?);
         rest = next.strip_prefix(']')?.trim_start();
         for part in predicate.split(" and ") {
             css = narrowed(css, part.trim())?;
         }
     }
     Some(css)
-}
-
-fn step_end_of_predicate(text: &str) -> Option<usize> {
-    let mut quote = None;
-    for (i, c) in text.char_indices() {
-        match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '[') => return None,
-            (None, ']') => return Some(i),
-            (None, _) => {}
-        }
-    }
-    None
 }
 
 /// Adds a condition to a compound selector. A position counts among the siblings that meet the conditions before it.

@@ -20,17 +20,10 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// What the document needs besides the page's content.
-pub struct PageFrame<'a> {
-    pub title: &'a str,
-    pub logged_in: bool,
-    pub popular: &'a [Product],
-}
-
 /// Header, menu, side bar and footer around `content`, which is HTML.
-pub fn page(frame: &PageFrame<'_>, content: &str) -> String {
-    let title = escape(frame.title);
-    let account = if frame.logged_in {
+pub fn page(title: &str, logged_in: bool, popular: &[Product], content: &str) -> String {
+    let title = escape(title);
+    let account = if logged_in {
         "<a href=\"/orders\">Orders</a> <a href=\"/logout\">Log out</a>"
     } else {
         "<a href=\"/login\">Log in</a>"
@@ -39,7 +32,7 @@ pub fn page(frame: &PageFrame<'_>, content: &str) -> String {
         .iter()
         .map(|(name, _)| format!("<li><a href=\"/products?category={name}\">{name}</a></li>\n"))
         .collect();
-    let popular: String = frame.popular.iter().map(popular_item).collect();
+    let popular: String = popular.iter().map(popular_item).collect();
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\

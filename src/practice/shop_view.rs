@@ -3,7 +3,7 @@
 use url::form_urlencoded;
 
 use super::catalogue::Product;
-use super::html::{PageFrame, page};
+use super::html::page;
 
 /// The shop as this visitor sees it: design, login state, prices.
 pub struct ShopView {
@@ -47,5 +47,5 @@ impl ListPage {
 /// Header, menu and footer of the shop around `content`, which is HTML.
 pub fn framed(view: &ShopView, title: &str, content: &str) -> String {
     let popular = &view.products[..view.products.len().min(4)];
-    page(&PageFrame { title, logged_in: view.logged_in, popular }, content)
+    page(title, view.logged_in, popular, content)
 }

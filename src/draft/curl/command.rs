@@ -3,9 +3,8 @@
 use url::{Url, form_urlencoded};
 
 use super::CurlError;
-use super::body::parse_body;
-use super::options::{IGNORED, LONG_WITH_VALUE, SHORT_WITH_VALUE, is_supported, long_name};
-use crate::draft::recorded_request::{RecordedBody, RecordedRequest};
+use super::options::{OptionKind, SHORT_WITH_VALUE, long_name, option_kind};
+use crate::draft::recorded_request::{RecordedBody, RecordedRequest, header};
 
 /// One address of a command, with everything the command says about the request.
 #[derive(Clone, Debug)]
@@ -81,15 +80,13 @@ impl CommandParser {
         words: &mut std::iter::Peekable<impl Iterator<Item = &'w str>>,
     ) {
         let shown = format!("--{name}");
-        let wants = is_supported(name) || LONG_WITH_VALUE.contains(&name);
-        if wants {
-            let value = given.or_else(|| words.next()).unwrap_or_default();
-            return self.value(name, &shown, value);
-        }
-        let known = IGNORED.contains(&name) || matches!(name, "get" | "head" | "insecure" | "netrc");
-        if !known && !name.starts_with("no-") {
-            // An unknown option may take a value: a word that is neither an option nor an address is assumed to be it.
-            words.next_if(|word| !word.starts_with('-') && !word.contains("://"));
+        match option_kind(name) {
+            OptionKind::Value | OptionKind::IgnoredValue => {
+                return self.value(name, &shown, given.or_else(|| words.next()).unwrap_or_default());
+            }
+            // It may take a value: a word that is neither an option nor an address is assumed to be it.
+            OptionKind::Unknown => _ = words.next_if(|word| !word.starts_with('-') && !word.contains("://")),
+            OptionKind::Flag | OptionKind::IgnoredFlag => {}
         }
         self.flag(name, &shown);
     }
@@ -101,7 +98,7 @@ impl CommandParser {
             "insecure" => {
                 self.comments.push(format!("{shown} is ignored: pieme always checks a site's certificate."));
             }
-            name if IGNORED.contains(&name) || name.starts_with("no-") => {}
+            name if option_kind(name) == OptionKind::IgnoredFlag => {}
             _ => self.unknown.push(shown.to_owned()),
         }
     }
@@ -114,11 +111,8 @@ impl CommandParser {
             "user-agent" => self.headers.push(("user-agent".to_owned(), value.to_owned())),
             "referer" => self.headers.push(("referer".to_owned(), value.trim_end_matches(";auto").to_owned())),
             "user" => {
-                self.user = Some(
-                    value
-                        .split_once(':')
-                        .map_or((value.to_owned(), String::new()), |(a, b)| (a.to_owned(), b.to_owned())),
-                )
+                let (user, password) = value.split_once(':').unwrap_or((value, ""));
+                self.user = Some((user.to_owned(), password.to_owned()));
             }
             "oauth2-bearer" => self.headers.push(("authorization".to_owned(), format!("Bearer {value}"))),
             // Without a `=` it is the name of a file.
@@ -138,7 +132,7 @@ impl CommandParser {
                 self.comments
                     .push(format!("{shown} is left out: a proxy is set by `proxy` under [fetch] in task.toml."));
             }
-            name if IGNORED.contains(&name) => {}
+            name if option_kind(name) == OptionKind::IgnoredValue => {}
             _ => self.unknown.push(shown.to_owned()),
         }
     }
@@ -207,13 +201,9 @@ impl CommandParser {
         for address in &self.addresses {
             let mut url = address_of(address)?;
             if !into_query.is_empty() {
-                let joined = url
-                    .query()
-                    .filter(|query| !query.is_empty())
-                    .map(str::to_owned)
-                    .into_iter()
-                    .chain(into_query.clone());
-                let joined = joined.collect::<Vec<_>>().join("&");
+                let own = url.query().filter(|query| !query.is_empty()).into_iter();
+                let joined: Vec<&str> = own.chain(into_query.iter().map(String::as_str)).collect();
+                let joined = joined.join("&");
                 url.set_query(Some(&joined));
             }
             commands.push(CurlCommand {
@@ -242,13 +232,8 @@ impl CommandParser {
                 RecordedBody::Empty
             };
         }
-        let kind = self
-            .headers
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-            .map(|(_, kind)| kind.as_str());
         let body = self.data.join(if self.is_json { "" } else { "&" });
-        parse_body(kind, &body)
+        RecordedBody::parse(header(&self.headers, "content-type"), &body)
     }
 }
 
@@ -258,15 +243,8 @@ fn address_of(text: &str) -> Result<Url, CurlError> {
     let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     // Errors show the address without user, password and query, which may be secret.
     let shown = || {
-        text.rsplit('@')
-            .next()
-            .unwrap_or_default()
-            .split(['?', '#'])
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .take(80)
-            .collect()
+        let host_and_path = text.rsplit('@').next().and_then(|rest| rest.split(['?', '#']).next());
+        host_and_path.unwrap_or_default().chars().take(80).collect()
     };
     let url = Url::parse(&whole).map_err(|error| CurlError::Address(shown(), error.to_string()))?;
     match url.scheme() {

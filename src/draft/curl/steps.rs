@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use base64::Engine;
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::super::DraftStep;
 use super::super::secret::{Vault, identifier, is_csrf_token_name, is_password, is_sensitive, is_view_state, site_of};
 use super::command::CurlCommand;
 use crate::draft::recorded_request::{
-    RecordedBody, RecordedRequest, escape_variables, is_browser_header, redacted_field,
+    RecordedRequest, escape_variables, is_browser_header, redacted_field, redacted_url,
 };
 use crate::model::ScriptStep;
 use crate::model::script::{LoginStep, MatchStep, RequestStep, SubmitStep};
@@ -22,7 +23,7 @@ pub fn steps_of_command(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftSt
     if let Some((user, password)) = credentials(command) {
         let password = vault.replace_secret("password", "the password of HTTP basic authentication", &password);
         let url = Some(asked.to_request_step(vault, &BTreeMap::new()).0.url);
-        let login = LoginStep { url, user: escape_variables(&user), password, basic: true, ..empty_login() };
+        let login = LoginStep { url, user: escape_variables(&user), password, basic: true, ..LoginStep::default() };
         steps.push(DraftStep::new(ScriptStep::Login(login)));
         if !asked.is_post() && is_plain_get(asked) {
             // The login step fetches this page itself.
@@ -78,7 +79,7 @@ fn cookies(command: &CurlCommand, vault: &mut Vault) -> Option<String> {
 fn credentials(command: &CurlCommand) -> Option<(String, String)> {
     let url = &command.request.url;
     let in_url = || {
-        let decode = |text: &str| percent_decoded(text);
+        let decode = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
         url.password().map(|password| (decode(url.username()), decode(password)))
     };
     command.user.clone().or_else(in_url).or_else(|| basic_credentials(&command.request))
@@ -91,25 +92,6 @@ fn basic_credentials(asked: &RecordedRequest) -> Option<(String, String)> {
     scheme.eq_ignore_ascii_case("basic").then_some((user, password))
 }
 
-fn percent_decoded(text: &str) -> String {
-    // form_urlencoded would decode `+` as a blank; everything else is the same.
-    let text = format!("x={}", text.replace('+', "%2B").replace('&', "%26"));
-    url::form_urlencoded::parse(text.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()
-}
-
-pub fn empty_login() -> LoginStep {
-    LoginStep {
-        url: None,
-        user: String::new(),
-        password: String::new(),
-        form: None,
-        fields: BTreeMap::new(),
-        totp: None,
-        basic: false,
-        logged_out_if: None,
-    }
-}
-
 /// A form with a user and one password becomes a `login` step, which reads the CSRF token itself and is skipped while
 /// the session is valid.
 fn login(asked: &RecordedRequest, vault: &mut Vault) -> Option<DraftStep> {
@@ -119,11 +101,7 @@ fn login(asked: &RecordedRequest, vault: &mut Vault) -> Option<DraftStep> {
     let (user_field, user) = user_field(fields)?;
     let page = form_page(asked);
     let password = vault.replace_secret(password_field, format!("the field {password_field}"), password);
-    let user = if is_sensitive(user_field, user) {
-        vault.replace_secret(user_field, format!("the field {user_field}"), user)
-    } else {
-        escape_variables(user)
-    };
+    let user = redacted_field(user_field, user, vault);
     let others: Vec<&str> = fields
         .iter()
         .map(|(name, _)| name.as_str())
@@ -134,13 +112,11 @@ fn login(asked: &RecordedRequest, vault: &mut Vault) -> Option<DraftStep> {
     if !others.is_empty() {
         comments.push(format!("These fields are sent as the page has them: {}.", others.join(", ")));
     }
-    let url = Some(
-        RecordedRequest { url: page, body: RecordedBody::Empty, headers: Vec::new(), method: "GET".to_owned() }
-            .to_request_step(vault, &BTreeMap::new())
-            .0
-            .url,
-    );
-    Some(DraftStep::new(ScriptStep::Login(LoginStep { url, user, password, ..empty_login() })).with_comments(comments))
+    let url = Some(redacted_url(&page, vault, &mut Vec::new()).0);
+    Some(
+        DraftStep::new(ScriptStep::Login(LoginStep { url, user, password, ..LoginStep::default() }))
+            .with_comments(comments),
+    )
 }
 
 /// The field with the user name: recognised by its name, otherwise the text field before the password.
@@ -164,9 +140,7 @@ fn form_page(asked: &RecordedRequest) -> Url {
 }
 
 fn get(url: Url, vault: &mut Vault) -> DraftStep {
-    let (ask, comments) =
-        RecordedRequest { method: "GET".to_owned(), url, headers: Vec::new(), body: RecordedBody::Empty }
-            .to_request_step(vault, &BTreeMap::new());
+    let (ask, comments) = RecordedRequest::get(url).to_request_step(vault, &BTreeMap::new());
     DraftStep::new(ScriptStep::Get(ask)).with_comments(comments)
 }
 
@@ -209,7 +183,7 @@ fn request(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftStep> {
     for (name, value) in asked.fields().to_vec().iter().filter(|(name, _)| is_csrf_token_name(name)) {
         vault.suppress(value);
         let variable = identifier(name);
-        matches.push(take_token(&format!("[name=\"{}\"]", name.replace(['"', '\\'], "")), "value", &variable));
+        matches.push(take_attribute(&format!("[name=\"{}\"]", name.replace(['"', '\\'], "")), "value", &variable));
         taken.insert(name.clone(), format!("${{{variable}}}"));
     }
     for (name, value) in asked
@@ -226,7 +200,7 @@ fn request(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftStep> {
             asked.headers.retain(|(it, _)| !it.eq_ignore_ascii_case(&name));
             continue;
         }
-        matches.push(take_token("meta[name*=\"csrf\"][content]", "content", "csrf_token"));
+        matches.push(take_attribute("meta[name*=\"csrf\"][content]", "content", "csrf_token"));
         taken.insert(name, "${csrf_token}".to_owned());
     }
     let mut steps = Vec::new();
@@ -247,7 +221,8 @@ fn request(command: &CurlCommand, vault: &mut Vault) -> Vec<DraftStep> {
     steps
 }
 
-fn take_token(css: &str, attribute: &str, variable: &str) -> DraftStep {
+/// Reads an attribute of the current page into a variable.
+pub fn take_attribute(css: &str, attribute: &str, variable: &str) -> DraftStep {
     let step = MatchStep {
         css: Some(css.to_owned()),
         attribute: Some(attribute.to_owned()),

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::super::DraftStep;
-use super::super::curl::{empty_login, user_field};
+use super::super::curl::{take_attribute, user_field};
 use super::super::pages::path_of;
-use super::super::secret::{Vault, identifier, is_csrf_token_name, is_password, is_sensitive};
+use super::super::secret::{Vault, identifier, is_csrf_token_name, is_password};
 use super::super::series::Series;
+use super::Visit;
 use super::target::{Continuation, ListTarget};
-use super::{Visit, page_request};
-use crate::draft::recorded_request::RecordedBody;
-use crate::draft::recorded_request::{RecordedRequest, escape_variables, redacted_field};
+use crate::draft::recorded_request::{RecordedBody, RecordedRequest, escape_variables, redacted_field, redacted_url};
 use crate::model::ScriptStep;
 use crate::model::script::{DetailsStep, LoginStep, MatchStep, PaginateStep, SubmitStep};
 
@@ -68,7 +67,7 @@ impl<'v> StepBuilder<'v> {
         if self.target.is_data {
             self.add_data_request(first);
         } else if self.current_visit != Some(first) {
-            let step = self.request(&page_request(&list.request.url), &BTreeMap::new());
+            let step = self.request(&RecordedRequest::get(list.request.url.clone()), &BTreeMap::new());
             self.push(step, Some(first));
         }
         if let Some(paginate) = self.paginate(list) {
@@ -98,7 +97,7 @@ impl<'v> StepBuilder<'v> {
     /// Makes the page of a visit the current one, fetching it if necessary.
     fn go_to(&mut self, index: usize) {
         if self.current_visit != Some(index) {
-            let step = self.request(&page_request(self.visits[index].url()), &BTreeMap::new());
+            let step = self.request(&RecordedRequest::get(self.visits[index].url().clone()), &BTreeMap::new());
             self.push(step, Some(index));
         }
     }
@@ -118,17 +117,13 @@ impl<'v> StepBuilder<'v> {
             named.and_then(|name| fields.iter().find(|(it, _)| *it == name)).map(|(name, value)| (name, value));
         let (user_field, user) = by_form.or_else(|| user_field(fields))?;
         let password = self.vault.replace_secret(password_field, format!("the field {password_field}"), password);
-        let user = if is_sensitive(user_field, user) {
-            redacted_field(user_field, user, self.vault)
-        } else {
-            escape_variables(user)
-        };
+        let user = redacted_field(user_field, user, self.vault);
         let url = page.map_or(&visit.request.url, |page| &page.url);
-        let url = Some(page_request(url).to_request_step(self.vault, &BTreeMap::new()).0.url);
+        let url = Some(redacted_url(url, self.vault, &mut Vec::new()).0);
         for (_, value) in fields.iter().filter(|(name, _)| is_csrf_token_name(name)) {
             self.vault.suppress(value);
         }
-        let login = LoginStep { url, user, password, ..empty_login() };
+        let login = LoginStep { url, user, password, ..LoginStep::default() };
         Some(
             DraftStep::new(ScriptStep::Login(login))
                 .with_comments(["Logs in; skipped while the kept session is still logged in.".to_owned()]),
@@ -204,13 +199,7 @@ impl<'v> StepBuilder<'v> {
         self.vault.suppress(value);
         self.go_to(at);
         let variable = identifier(name);
-        let step = MatchStep {
-            css: Some(css),
-            attribute: Some(attribute),
-            into: Some(variable.clone()),
-            ..MatchStep::default()
-        };
-        self.push(DraftStep::new(ScriptStep::Match(step)), None);
+        self.push(take_attribute(&css, &attribute, &variable), None);
         Some(format!("${{{variable}}}"))
     }
 

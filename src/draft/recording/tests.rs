@@ -4,8 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::model::Script;
-use crate::tasks;
+use crate::draft::tests::steps;
 
 /// One entry of a recording, as Chrome writes it.
 fn entry(method: &str, url: &str, kind: &str, mime: &str, body: &str) -> Value {
@@ -60,12 +59,7 @@ fn draft(entries: &[Value]) -> Draft {
 /// The draft without comments, sound as a script.
 fn check(entries: &[Value], expected: &str) {
     let draft = draft(entries);
-    let text = draft.robot_toml();
-    let script: Script = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(tasks::check_script(&draft.task(), &script), [], "{text}");
-    let lines: Vec<&str> =
-        text.lines().filter(|line| !line.starts_with('#') && !line.is_empty() && *line != "[[step]]").collect();
-    assert_eq!(lines.join("\n"), expected, "{text}");
+    assert_eq!(steps(&draft), expected, "{}", draft.robot_toml());
 }
 
 /// A list with eight rows, and a link to the page after it.

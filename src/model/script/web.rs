@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Condition;
 
 /// `get = "URL"`, or a table; `post` likewise. The URL may be relative to the current page.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct RequestStep {
     pub url: String,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
     /// Only for `post`: fields, sent as a form.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub form: BTreeMap<String, String>,
     /// Only for `post`: a JSON document instead of fields. Its texts may contain variables.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<serde_json::Value>,
 }
 
@@ -37,7 +38,7 @@ pub struct SubmitStep {
 }
 
 /// Logs in, unless the kept session is still logged in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoginStep {
     /// The page with the form; absent: the current page.
@@ -141,41 +142,29 @@ impl RequestStep {
     }
 }
 
+// The derived functions are those of the table; a text alone is its `url`.
+impl Serialize for RequestStep {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RequestStep::serialize(self, serializer)
+    }
+}
+
 impl<'de> Deserialize<'de> for RequestStep {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<RequestStep, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct RequestTable {
-            url: String,
-            #[serde(default)]
-            query: BTreeMap<String, String>,
-            #[serde(default)]
-            headers: BTreeMap<String, String>,
-            #[serde(default)]
-            form: BTreeMap<String, String>,
-            json: Option<serde_json::Value>,
-        }
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RequestStep, D::Error> {
         struct ShortOrLong;
-        impl<'de> serde::de::Visitor<'de> for ShortOrLong {
+        impl<'de> de::Visitor<'de> for ShortOrLong {
             type Value = RequestStep;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a URL, or a table with `url`")
             }
 
-            fn visit_str<E: serde::de::Error>(self, url: &str) -> Result<RequestStep, E> {
+            fn visit_str<E: de::Error>(self, url: &str) -> Result<RequestStep, E> {
                 Ok(RequestStep::url(url))
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<RequestStep, A::Error> {
-                let long = RequestTable::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-                Ok(RequestStep {
-                    url: long.url,
-                    query: long.query,
-                    headers: long.headers,
-                    form: long.form,
-                    json: long.json,
-                })
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<RequestStep, A::Error> {
+                RequestStep::deserialize(de::value::MapAccessDeserializer::new(map))
             }
         }
         deserializer.deserialize_any(ShortOrLong)

@@ -119,11 +119,15 @@ fn digits(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option<DateMatch
     }
     let year = full_year(third.0, third.1)?;
     let order = if sign == '.' { DateOrder::DayFirst } else { hints.order };
-    let (day_first, month_first) = (full_date(year, second.0, first.0), full_date(year, first.0, second.0));
-    found(match order {
-        DateOrder::DayFirst => day_first.or(month_first),
-        DateOrder::MonthFirst => month_first.or(day_first),
-    })
+    found(in_order(order, first.0, second.0, |month, day| full_date(year, month, day)))
+}
+
+/// The date of two numbers: in this order of day and month, or else in the other.
+fn in_order<T>(order: DateOrder, first: u32, second: u32, date: impl Fn(u32, u32) -> Option<T>) -> Option<T> {
+    match order {
+        DateOrder::DayFirst => date(second, first).or_else(|| date(first, second)),
+        DateOrder::MonthFirst => date(first, second).or_else(|| date(second, first)),
+    }
 }
 
 /// 3.4., 4/28, and 04-25 before a time: a day without a year.
@@ -142,11 +146,7 @@ fn day_without_year(tokens: &DateTokens, at: usize, hints: &Hints<'_>) -> Option
         '-' if tokens.is_used(at + 3) && first_digits + second_digits == 4 => (hints.order, true, at + 3),
         _ => return None,
     };
-    let (day_first, month_first) = (nearest_year(second, first, hints), nearest_year(first, second, hints));
-    let day = match order {
-        DateOrder::DayFirst => day_first.or(month_first),
-        DateOrder::MonthFirst => month_first.or(day_first),
-    };
+    let day = in_order(order, first, second, |month, day| nearest_year(month, day, hints));
     day.map(|day| DateMatch { day: Some(PartialDate::Day(day)), is_sure, from: at, to })
 }
 

@@ -38,48 +38,6 @@ const TABLES: &[LocaleTable] = names_of! {
     "lv" => lv_LV, "lt" => lt_LT, "ca" => ca_ES, "sr" => sr_RS, "is" => is_IS, "ga" => ga_IE, "id" => id_ID,
 };
 
-/// Spellings that are missing in the tables.
-const EXTRA_SPELLINGS: &[(&str, u32)] = &[
-    ("sept", 9),
-    ("jän", 1),
-    ("jänner", 1),
-    ("feber", 2),
-    ("mrz", 3),
-    ("mär", 3),
-    ("juin", 6),
-    ("avr", 4),
-    ("févr", 2),
-    ("fev", 2),
-    ("set", 9),
-    ("мая", 5),
-    ("май", 5),
-    ("марта", 3),
-    ("март", 3),
-    ("августа", 8),
-    ("ιανουαρίου", 1),
-    ("φεβρουαρίου", 2),
-    ("μαρτίου", 3),
-    ("απριλίου", 4),
-    ("μαΐου", 5),
-    ("ιουνίου", 6),
-    ("ιουλίου", 7),
-    ("αυγούστου", 8),
-    ("σεπτεμβρίου", 9),
-    ("οκτωβρίου", 10),
-    ("νοεμβρίου", 11),
-    ("δεκεμβρίου", 12),
-    ("styczeń", 1),
-    ("luty", 2),
-    ("marzec", 3),
-    ("kwiecień", 4),
-    ("czerwiec", 6),
-    ("lipiec", 7),
-    ("sierpień", 8),
-    ("wrzesień", 9),
-    ("październik", 10),
-    ("grudzień", 12),
-];
-
 static NAMES: LazyLock<Vec<MonthNames>> = LazyLock::new(|| {
     TABLES.iter().map(|(language, months, _)| MonthNames { language, months: months_of(months) }).collect()
 });
@@ -109,8 +67,26 @@ pub(super) fn month(word: &str, language: Option<&str>) -> Option<u32> {
     }
     let own = NAMES.iter().find(|names| Some(names.language) == language).and_then(|names| names.months.get(word));
     let known = || NAMES.iter().find_map(|names| names.months.get(word)).copied();
-    let more = || EXTRA_SPELLINGS.iter().find(|(name, _)| *name == word).map(|(_, month)| *month);
-    own.copied().or_else(known).or_else(more).or_else(|| shortened(word))
+    own.copied().or_else(known).or_else(|| extra_spelling(word)).or_else(|| shortened(word))
+}
+
+/// Spellings that are missing in the tables.
+fn extra_spelling(word: &str) -> Option<u32> {
+    Some(match word {
+        "jän" | "jänner" | "ιανουαρίου" | "styczeń" => 1,
+        "feber" | "févr" | "fev" | "φεβρουαρίου" | "luty" => 2,
+        "mrz" | "mär" | "марта" | "март" | "μαρτίου" | "marzec" => 3,
+        "avr" | "απριλίου" | "kwiecień" => 4,
+        "мая" | "май" | "μαΐου" => 5,
+        "juin" | "ιουνίου" | "czerwiec" => 6,
+        "ιουλίου" | "lipiec" => 7,
+        "августа" | "αυγούστου" | "sierpień" => 8,
+        "sept" | "set" | "σεπτεμβρίου" | "wrzesień" => 9,
+        "οκτωβρίου" | "październik" => 10,
+        "νοεμβρίου" => 11,
+        "δεκεμβρίου" | "grudzień" => 12,
+        _ => return None,
+    })
 }
 
 /// Longest inflection, as in huhtikuuta of huhtikuu.

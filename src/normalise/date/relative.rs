@@ -7,7 +7,7 @@ use chrono::{Days, Duration, Months};
 use super::super::Hints;
 use super::tokens::{DateToken, DateTokens};
 use super::{PartialDate, moment_text};
-use words::{AGO, DAYS, NOW, ONE, TimeUnit, unit};
+use words::{NOW, ONE, TimeUnit, day_distance, is_ago, unit};
 
 /// A day named by a word, whose token is marked.
 pub(crate) fn day(tokens: &mut DateTokens, hints: &Hints<'_>) -> Option<PartialDate> {
@@ -16,9 +16,9 @@ pub(crate) fn day(tokens: &mut DateTokens, hints: &Hints<'_>) -> Option<PartialD
         // i dag, i går
         let pair = (word == "i").then(|| tokens.word(at + 1)).flatten();
         let joined = pair.map(|second| format!("i{second}"));
-        let known = |word: &str| DAYS.iter().find(|(name, _)| *name == word).map(|(_, distance)| *distance);
         let ideographs = |word: &str| word.chars().count() == 1 && tokens.word(at + 1) != Some("日");
-        let distance = joined.as_deref().and_then(known).or_else(|| known(word).filter(|_| !ideographs(word)))?;
+        let distance =
+            joined.as_deref().and_then(day_distance).or_else(|| day_distance(word).filter(|_| !ideographs(word)))?;
         Some((at, at + 1 + usize::from(joined.is_some() || tokens.word(at + 1) == Some("日")), distance))
     };
     let (from, to, distance) = (0..tokens.len()).find_map(find)?;
@@ -36,12 +36,8 @@ pub(crate) fn moment(tokens: &mut DateTokens, text: &str, hints: &Hints<'_>) -> 
         tokens.mark(0, tokens.len());
         return Some(moment_text(hints.fetched_at, hints));
     }
-    let is_ago = |token: &DateToken| match token {
-        DateToken::Word(word) => AGO.contains(&word.as_str()) || word.ends_with('前') || word.ends_with('전'),
-        _ => false,
-    };
     let is_french = lower.contains("il y a ");
-    let cue = tokens.list.iter().position(is_ago);
+    let cue = tokens.list.iter().position(|token| matches!(token, DateToken::Word(word) if is_ago(word)));
     if cue.is_none() && !is_french {
         return None;
     }
@@ -53,18 +49,15 @@ pub(crate) fn moment(tokens: &mut DateTokens, text: &str, hints: &Hints<'_>) -> 
         return None;
     }
     tokens.mark(from, to);
-    let now = hints.fetched_at;
-    let today = now.with_timezone(&hints.zone).date_naive();
+    let before = |seconds: i64| {
+        let past = hints.fetched_at.checked_sub_signed(Duration::try_seconds(i64::from(count) * seconds)?)?;
+        Some(moment_text(past, hints))
+    };
+    let today = hints.fetched_at.with_timezone(&hints.zone).date_naive();
     let day = match unit {
-        TimeUnit::Second | TimeUnit::Minute | TimeUnit::Hour => {
-            let seconds = match unit {
-                TimeUnit::Hour => 3600,
-                TimeUnit::Minute => 60,
-                _ => 1,
-            };
-            let past = now.checked_sub_signed(Duration::try_seconds(i64::from(count) * seconds)?)?;
-            return Some(moment_text(past, hints));
-        }
+        TimeUnit::Second => return before(1),
+        TimeUnit::Minute => return before(60),
+        TimeUnit::Hour => return before(3600),
         TimeUnit::Day => today.checked_sub_days(Days::new(u64::from(count))),
         TimeUnit::Week => today.checked_sub_days(Days::new(u64::from(count) * 7)),
         TimeUnit::Month => today.checked_sub_months(Months::new(count)),

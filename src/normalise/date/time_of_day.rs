@@ -19,36 +19,6 @@ impl TimeOfDay {
     }
 }
 
-/// Unambiguous abbreviations of time zones. CST and IST are ambiguous and deliberately absent.
-const ZONES: &[(&str, i32)] = &[
-    ("z", 0),
-    ("utc", 0),
-    ("gmt", 0),
-    ("wet", 0),
-    ("bst", 1),
-    ("west", 1),
-    ("cet", 1),
-    ("mez", 1),
-    ("cest", 2),
-    ("mesz", 2),
-    ("eet", 2),
-    ("eest", 3),
-    ("msk", 3),
-    ("est", -5),
-    ("edt", -4),
-    ("cdt", -5),
-    ("mst", -7),
-    ("mdt", -6),
-    ("pst", -8),
-    ("pdt", -7),
-    ("jst", 9),
-    ("kst", 9),
-    ("aest", 10),
-    ("aedt", 11),
-    ("nzst", 12),
-    ("nzdt", 13),
-];
-
 /// The first time in the text, whose tokens are marked.
 pub(crate) fn find(tokens: &mut DateTokens) -> Option<TimeOfDay> {
     for at in 0..tokens.len() {
@@ -112,15 +82,14 @@ fn am_pm(tokens: &DateTokens, at: usize) -> Option<(bool, usize)> {
 /// Z, +02:00, -0500, GMT+2, CEST: seconds east of UTC.
 fn offset_at(tokens: &DateTokens, at: usize) -> Option<(i32, usize)> {
     let bracket = usize::from(tokens.sign(at) == Some('('));
-    let word = tokens.word(at + bracket);
-    let named = word.and_then(|word| ZONES.iter().find(|(zone, _)| *zone == word));
+    let named = tokens.word(at + bracket).and_then(zone_hours);
     let behind = if named.is_some() { at + bracket + 1 } else { at };
+    let none = named.map(|hours| (hours * 3600, behind));
     let east = match tokens.sign(behind) {
         Some('+') => 1,
         Some('-') => -1,
-        _ => return named.map(|(_, hours)| (hours * 3600, behind)),
+        _ => return none,
     };
-    let none = named.map(|(_, hours)| (hours * 3600, behind));
     let Some((value, digits)) = tokens.number(behind + 1) else { return none };
     let minutes =
         |hours: u32, minutes: u32| (hours <= 14 && minutes < 60).then(|| east * (hours * 60 + minutes) as i32 * 60);
@@ -130,4 +99,25 @@ fn offset_at(tokens: &DateTokens, at: usize) -> Option<(i32, usize)> {
         (1 | 2, ..) if named.is_some() => minutes(value, 0).map(|it| (it, behind + 2)),
         _ => none,
     }
+}
+
+/// Hours east of UTC of the unambiguous abbreviations of time zones. CST and IST are ambiguous and deliberately absent.
+fn zone_hours(word: &str) -> Option<i32> {
+    Some(match word {
+        "pst" => -8,
+        "mst" | "pdt" => -7,
+        "mdt" => -6,
+        "est" | "cdt" => -5,
+        "edt" => -4,
+        "z" | "utc" | "gmt" | "wet" => 0,
+        "bst" | "west" | "cet" | "mez" => 1,
+        "cest" | "mesz" | "eet" => 2,
+        "eest" | "msk" => 3,
+        "jst" | "kst" => 9,
+        "aest" => 10,
+        "aedt" => 11,
+        "nzst" => 12,
+        "nzdt" => 13,
+        _ => return None,
+    })
 }

@@ -2,7 +2,6 @@
 //! have a duplicate.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::mem;
 
 use super::MatchKey;
 
@@ -72,10 +71,10 @@ impl<R: Clone> DuplicateCandidates<R> {
     }
 
     /// Groups of at least two records, in the order of their first ones.
-    pub fn groups(mut self) -> Vec<DuplicateGroup<R>> {
+    pub fn groups(self) -> Vec<DuplicateGroup<R>> {
         let mut places: HashMap<Vec<Vec<String>>, usize> = HashMap::new();
         let mut alike: Vec<(MatchKey, Vec<R>)> = Vec::new();
-        for (likeness, record) in mem::take(&mut self.kept) {
+        for (likeness, record) in self.kept {
             let place = *places.entry(likeness.texts.clone()).or_insert(alike.len());
             match alike.get_mut(place) {
                 Some((_, records)) => records.push(record),

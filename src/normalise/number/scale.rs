@@ -13,27 +13,11 @@ pub(super) fn fraction_decimals(c: char) -> Option<&'static str> {
     })
 }
 
-/// Prefixes of words for thousand, million and billion, with their number of zeros.
+/// Prefixes of words for thousand, million and billion, separated by bars, with their number of zeros.
 const SCALES: &[(&str, usize)] = &[
-    ("tsd", 3),
-    ("tausend", 3),
-    ("thousand", 3),
-    ("тыс", 3),
-    ("tys", 3),
-    ("mio", 6),
-    ("million", 6),
-    ("milión", 6),
-    ("milion", 6),
-    ("millon", 6),
-    ("milhões", 6),
-    ("milhão", 6),
-    ("mln", 6),
-    ("млн", 6),
-    ("mrd", 9),
-    ("milliard", 9),
-    ("mld", 9),
-    ("bn", 9),
-    ("млрд", 9),
+    ("tsd|tausend|thousand|тыс|tys", 3),
+    ("mio|million|milión|milion|millon|milhões|milhão|mln|млн", 6),
+    ("mrd|milliard|mld|bn|млрд", 9),
 ];
 
 /// Number of zeros of the multiplier after the digits, and its length.
@@ -54,7 +38,7 @@ pub(super) fn multiplier(behind: &str) -> Option<(usize, usize)> {
         }
         _ => {
             let lower = word.to_lowercase();
-            SCALES.iter().find(|(start, _)| lower.starts_with(start))?.1
+            SCALES.iter().find(|(starts, _)| starts.split('|').any(|start| lower.starts_with(start)))?.1
         }
     };
     Some((zeros, blank + word.len() + usize::from(blank == 1 && after == Some('.'))))

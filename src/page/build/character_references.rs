@@ -2,20 +2,15 @@
 
 use std::cell::RefCell;
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use memchr::memchr;
 
 /// Decodes references; results of html5ever for the rarer ones are cached.
+#[derive(Default)]
 pub(super) struct References {
     cached: HashMap<(Box<str>, bool), Box<str>>,
-}
-
-impl Default for References {
-    fn default() -> References {
-        References { cached: HashMap::new() }
-    }
 }
 
 impl References {

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use html5ever::LocalName;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
@@ -21,19 +21,15 @@ use crate::page::parse_limit::MAX_ATTRIBUTES;
 /// lost attributes: those beyond [`MAX_ATTRIBUTES`] are dropped, because each is compared with all before it.
 pub(super) fn tokenize(page: &str, sink: &CappedTreeBuilder<'_>) -> bool {
     let page = StrTendril::from_slice(page.strip_prefix('\u{feff}').unwrap_or(page));
-    let names = HashMap::new();
-    let references = References::default();
-    let recent = [const { None }; RECENT];
-    let attributes = Vec::new();
     let mut scanner = HtmlTokenizer {
         text: &page,
         page: &page,
         at: 0,
         sink,
-        names,
-        recent,
-        references,
-        attributes,
+        names: HashMap::default(),
+        recent: [const { None }; RECENT],
+        references: References::default(),
+        attributes: Vec::new(),
         kept_all_attributes: true,
     };
     while scanner.at < page.len() {

@@ -284,12 +284,10 @@ fn with_line_ends(value: &str) -> String {
 /// The index of an option: by value, by label, then by label in any case.
 fn choice<'f>(choices: impl Iterator<Item = (&'f str, &'f str)> + Clone, wanted: &str) -> Option<usize> {
     let low = wanted.trim().to_lowercase();
-    let mut all = [choices.clone(), choices.clone(), choices].into_iter();
-    let mut next = || all.next().into_iter().flatten();
-    next()
-        .position(|(value, _)| value == wanted)
-        .or_else(|| next().position(|(_, label)| label == wanted))
-        .or_else(|| next().position(|(_, label)| label.trim().to_lowercase() == low))
+    let by_value = choices.clone().position(|(value, _)| value == wanted);
+    by_value
+        .or_else(|| choices.clone().position(|(_, label)| label == wanted))
+        .or_else(|| choices.clone().position(|(_, label)| label.trim().to_lowercase() == low))
 }
 
 /// The first dozen distinct words, for messages.

@@ -231,23 +231,11 @@ fn is_called_password(field: &FormField) -> bool {
 
 /// Whether this field takes the search words.
 pub(super) fn is_query(field: &FormField) -> bool {
-    const NAMES: &[&str] = &[
-        "q",
-        "query",
-        "s",
-        "search",
-        "keyword",
-        "keywords",
-        "k",
-        "kw",
-        "term",
-        "terms",
-        "text",
-        "searchterm",
-        "search_query",
-        "wd",
-    ];
-    field.is_text() && (field.kind == FieldKind::Search || NAMES.contains(&field.name.to_lowercase().as_str()))
+    match field.name.to_lowercase().as_str() {
+        "q" | "query" | "s" | "search" | "keyword" | "keywords" | "k" | "kw" | "term" | "terms" | "text"
+        | "searchterm" | "search_query" | "wd" => field.is_text(),
+        _ => field.kind == FieldKind::Search,
+    }
 }
 
 /// Whether this field takes the user name.

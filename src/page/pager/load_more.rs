@@ -20,12 +20,8 @@ const URL_ATTRIBUTES: &[&str] = &[
     "hx-get",
 ];
 
-pub fn exists(tree: &Tree) -> bool {
-    buttons(tree).next().is_some()
-}
-
-/// The URL that the button loads from, if one of its attributes names it.
-pub fn address(tree: &Tree, base: &Url) -> Option<Url> {
+/// The URL that a “load more” button loads from, if one of its attributes names it.
+pub fn more_address(tree: &Tree, base: &Url) -> Option<Url> {
     buttons(tree).find_map(|node| {
         let said =
             URL_ATTRIBUTES.iter().filter_map(|name| tree.attribute(node, name)).find(|it| !it.trim().is_empty())?;
@@ -34,7 +30,7 @@ pub fn address(tree: &Tree, base: &Url) -> Option<Url> {
 }
 
 /// The button itself, for the browser engine.
-pub fn button(tree: &Tree) -> Option<NodeId> {
+pub fn more_button(tree: &Tree) -> Option<NodeId> {
     buttons(tree).next()
 }
 

@@ -14,6 +14,8 @@ use super::links;
 use crate::page::{NodeId, Tree};
 use phrases::LinkMeaning;
 
+pub use load_more::{more_address, more_button};
+pub use post_back::next_post_back;
 pub use previous_link::NextLinkFinder;
 
 /// The kind of pager that a page has.
@@ -54,7 +56,7 @@ pub fn paging(tree: &Tree, url: &Url, reading: NextPolicy) -> Paging {
     if let Some(node) = next_node(tree, url, reading) {
         return Paging::Next(node);
     }
-    if load_more::exists(tree) {
+    if more_button(tree).is_some() {
         return Paging::More;
     }
     if numbers::exists(tree, url, &links::base(tree, url)) { Paging::Pages } else { Paging::None }
@@ -63,21 +65,6 @@ pub fn paging(tree: &Tree, url: &Url, reading: NextPolicy) -> Paging {
 /// The URL of the next page; `None` if no link is clearly the next one.
 pub fn next_link(tree: &Tree, url: &Url) -> Option<Url> {
     NextLinkFinder::default().next_url(tree, url)
-}
-
-/// The element whose POST-back leads to the next page.
-pub fn next_post_back(tree: &Tree) -> Option<NodeId> {
-    post_back::next(tree)
-}
-
-/// The URL in the attributes of a “load more” button.
-pub fn more_address(tree: &Tree, base: &Url) -> Option<Url> {
-    load_more::address(tree, base)
-}
-
-/// The “load more” button, for the browser engine.
-pub fn more_button(tree: &Tree) -> Option<NodeId> {
-    load_more::button(tree)
 }
 
 fn next_node(tree: &Tree, url: &Url, reading: NextPolicy) -> Option<NodeId> {

@@ -26,11 +26,7 @@ pub fn next_number(tree: &Tree, url: &Url, base: &Url) -> Option<NodeId> {
 
 /// Whether the page has a numbered pager for this list.
 pub fn exists(tree: &Tree, url: &Url, base: &Url) -> bool {
-    let same_list = |node: NodeId| {
-        tree.attribute(node, "href")
-            .and_then(|href| links::resolve(base, href))
-            .is_some_and(|target| super::same_list(url, &target))
-    };
+    let same_list = |node: NodeId| links::target(tree, base, node).is_some_and(|target| super::same_list(url, &target));
     pagers(tree, base).into_iter().any(|(pager, numbers)| {
         let all_same = numbers.iter().all(|(node, _)| same_list(*node));
         all_same && (current(tree, url, base, pager, &numbers).is_some() || super::in_pager(tree, numbers[0].0))
@@ -83,9 +79,7 @@ fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId
     };
     let is_marked =
         |&&(node, _): &&(NodeId, u32)| marked(node) || tree.parent(node).is_some_and(|it| it != pager && marked(it));
-    let leads_here = |&&(node, _): &&(NodeId, u32)| {
-        tree.attribute(node, "href").and_then(|href| links::resolve(base, href)).is_some_and(|target| target == *url)
-    };
+    let leads_here = |&&(node, _): &&(NodeId, u32)| links::target(tree, base, node).as_ref() == Some(url);
     let found = numbers.iter().find(is_marked).or_else(|| numbers.iter().find(leads_here)).map(|(_, number)| *number);
     found
         .or_else(|| {
@@ -105,8 +99,7 @@ fn current(tree: &Tree, url: &Url, base: &Url, pager: NodeId, numbers: &[(NodeId
 fn number_in_url(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) -> Option<u32> {
     let place = |url: &Url| url_page_number::page_number(url).and_then(|place| u32::try_from(place).ok());
     let counts = |&(node, number): &(NodeId, u32)| {
-        let target = tree.attribute(node, "href").and_then(|href| links::resolve(base, href));
-        target.is_some_and(|target| place(&target) == Some(number))
+        links::target(tree, base, node).is_some_and(|target| place(&target) == Some(number))
     };
     let here = place(url)?;
     numbers.iter().any(|it| it.1 == here.saturating_add(1) && counts(it)).then_some(here)
@@ -115,7 +108,7 @@ fn number_in_url(tree: &Tree, url: &Url, base: &Url, numbers: &[(NodeId, u32)]) 
 /// Whether the links' URLs differ only in digits.
 fn share_url_pattern(tree: &Tree, base: &Url, numbers: &[(NodeId, u32)]) -> bool {
     let shape = |node: NodeId| {
-        let target = links::resolve(base, tree.attribute(node, "href")?)?;
+        let target = links::target(tree, base, node)?;
         Some(target.as_str().chars().filter(|c| !c.is_ascii_digit()).collect::<String>())
     };
     let shapes: Vec<Option<String>> = numbers.iter().map(|(node, _)| shape(*node)).collect();

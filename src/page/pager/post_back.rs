@@ -11,8 +11,8 @@ use crate::page::{NodeId, Tree};
 /// How many ancestors of a link are searched for the current page's number.
 const LEVELS: usize = 4;
 
-/// The element to press for the next page.
-pub fn next(tree: &Tree) -> Option<NodeId> {
+/// The element whose POST-back leads to the next page.
+pub fn next_post_back(tree: &Tree) -> Option<NodeId> {
     let links: Vec<NodeId> = tree
         .subtree(tree.root())
         .filter(|&node| is_post_back(tree, node) && post_back::post_back_of(tree, node).is_some())
@@ -75,7 +75,7 @@ mod tests {
             (link("Sort$Name", "Name"), None),
         ] {
             let tree = Tree::parse(&format!("<form><table><tr>{pager}</tr></table></form>"));
-            let found = next(&tree).map(|node| argument(&tree, node));
+            let found = next_post_back(&tree).map(|node| argument(&tree, node));
             assert_eq!(found.as_deref(), pressed, "{pager}");
         }
     }

@@ -12,11 +12,9 @@ use super::{framed, list, products_from, products_of_page};
 
 #[derive(Deserialize)]
 pub struct ListVariantQuery {
-    #[serde(default)]
     page: Option<usize>,
     #[serde(default)]
     start: usize,
-    #[serde(default)]
     after: Option<String>,
 }
 
