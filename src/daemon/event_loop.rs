@@ -148,7 +148,7 @@ impl EventLoop {
         match chore {
             Chore::Collect => self.maintenance.collect_garbage(false, move |_| drop(guard)),
             Chore::Rescan => self.planner.rescan().await?,
-            Chore::Index => self.maintenance.catch_up_index(guard),
+            Chore::Index => self.maintenance.indexer.catch_up(guard),
             Chore::Overdue => self.alerts.evaluate_overdue(guard),
         }
         Ok(())
@@ -183,7 +183,7 @@ impl EventLoop {
 
     /// Something may have been published.
     fn republished(&self, task: TaskName) {
-        self.maintenance.published(task.clone());
+        self.maintenance.indexer.published(task.clone());
         self.alerts.evaluate(AlertTaskFilter::One(task));
     }
 

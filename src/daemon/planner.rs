@@ -2,12 +2,10 @@
 //! stores what they decide. What concerns others comes out as [`PlanEffect`]s, which the event loop performs.
 
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -102,8 +100,7 @@ impl Planner {
         self.tasks.rescans().start();
         self.fleet.sync_folders().await;
         // Without this a folder that makes the scan panic would end the daemon at every start.
-        let applied = AssertUnwindSafe(self.apply_folder_changes()).catch_unwind().await.unwrap_or_else(|panic| {
-            let why = threads::panic_message(panic);
+        let applied = threads::catch_panic_of(self.apply_folder_changes()).await.unwrap_or_else(|why| {
             tracing::error!(
                 "scanning the tasks folder panicked: {why}; the tasks stay as they were. Please report this bug"
             );

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::thread;
 
+use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
@@ -42,8 +43,13 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(panic_message)
 }
 
+/// As [`catch_panic`], for a future.
+pub async fn catch_panic_of<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    AssertUnwindSafe(work).catch_unwind().await.map_err(panic_message)
+}
+
 /// The message of a panic.
-pub fn panic_message(panic: Box<dyn Any + Send>) -> String {
+fn panic_message(panic: Box<dyn Any + Send>) -> String {
     let said = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());
     said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a message".to_owned())
 }

@@ -10,10 +10,13 @@ use super::{ColumnOptions, ExportError, OutputCell, OutputFields, RowWriter};
 use crate::model::TaskName;
 use crate::store::Rows;
 
+/// Text before the first record, between two, and after the last.
+pub(super) const ARRAY: [&str; 3] = ["[\n", ",\n", "\n]\n"];
+pub(super) const LINES: [&str; 3] = ["", "\n", "\n"];
+
 pub(super) struct JsonWriter<W: Write> {
     out: W,
     choices: ColumnOptions,
-    /// Text before the first record, between two, and after the last.
     delimiters: [&'static str; 3],
     task: Option<TaskName>,
     fields: OutputFields,
@@ -21,16 +24,8 @@ pub(super) struct JsonWriter<W: Write> {
 }
 
 impl<W: Write> JsonWriter<W> {
-    pub fn array(out: W, choices: ColumnOptions) -> JsonWriter<W> {
-        JsonWriter::with(out, choices, ["[\n", ",\n", "\n]\n"])
-    }
-
-    pub fn lines(out: W, choices: ColumnOptions) -> JsonWriter<W> {
-        JsonWriter::with(out, choices, ["", "\n", "\n"])
-    }
-
-    fn with(out: W, choices: ColumnOptions, marks: [&'static str; 3]) -> JsonWriter<W> {
-        JsonWriter { out, choices, delimiters: marks, task: None, fields: OutputFields::default(), is_first: true }
+    pub fn new(out: W, choices: ColumnOptions, delimiters: [&'static str; 3]) -> JsonWriter<W> {
+        JsonWriter { out, choices, delimiters, task: None, fields: OutputFields::default(), is_first: true }
     }
 }
 

@@ -117,8 +117,8 @@ pub trait RowWriter {
 pub fn writer(format: Format, choices: ColumnOptions, out: Box<dyn Write + Send>) -> Option<Box<dyn RowWriter>> {
     Some(match format {
         Format::Csv => Box::new(csv::CsvWriter::new(out, choices)),
-        Format::Json => Box::new(json::JsonWriter::array(out, choices)),
-        Format::Jsonl => Box::new(json::JsonWriter::lines(out, choices)),
+        Format::Json => Box::new(json::JsonWriter::new(out, choices, json::ARRAY)),
+        Format::Jsonl => Box::new(json::JsonWriter::new(out, choices, json::LINES)),
         Format::Parquet => Box::new(parquet::ParquetWriter::new(out, choices)),
         Format::Sqlite | Format::Rss | Format::Atom => return None,
     })

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use super::fields::instant;
 use super::{ColumnOptions, ExportError, OutputCell, OutputFields, OutputKind, RowWriter};
 use crate::model::TaskName;
-use crate::store::{Affinity, Rows, Scalar, TableFile};
+use crate::store::{Rows, SqlValue, TableFile};
 
 pub struct SqliteWriter {
     file: TableFile,
@@ -23,16 +22,14 @@ impl SqliteWriter {
 impl RowWriter for SqliteWriter {
     fn begin(&mut self, task: &TaskName, heading: &Rows) -> Result<(), ExportError> {
         self.fields = OutputFields::of(heading, self.choices);
-        let columns: Vec<(&str, Affinity)> =
+        let columns: Vec<(&str, &str)> =
             self.fields.iter().map(|field| (field.name.as_str(), affinity(field.kind))).collect();
         Ok(self.file.begin(task, &columns)?)
     }
 
     fn write_rows(&mut self, rows: &Rows) -> Result<(), ExportError> {
         for row in 0..rows.table.rows.len() {
-            let instants: Vec<OutputCell<'_>> =
-                self.fields.iter().map(|field| text_of_instant(field.cell(rows, row))).collect();
-            self.file.insert(instants.iter().map(scalar))?;
+            self.file.insert(self.fields.iter().map(|field| sql_value(field.cell(rows, row))))?;
         }
         Ok(())
     }
@@ -42,29 +39,22 @@ impl RowWriter for SqliteWriter {
     }
 }
 
-fn affinity(kind: OutputKind) -> Affinity {
+fn affinity(kind: OutputKind) -> &'static str {
     match kind {
-        OutputKind::Text | OutputKind::Date | OutputKind::Instant => Affinity::Text,
-        OutputKind::Int | OutputKind::Bool => Affinity::Integer,
-        OutputKind::Number => Affinity::Real,
+        OutputKind::Text | OutputKind::Date | OutputKind::Instant => "TEXT",
+        OutputKind::Int | OutputKind::Bool => "INTEGER",
+        OutputKind::Number => "REAL",
     }
 }
 
-fn text_of_instant(cell: OutputCell<'_>) -> OutputCell<'_> {
+fn sql_value(cell: OutputCell<'_>) -> SqlValue<'_> {
     match cell {
-        OutputCell::Instant(at) => OutputCell::Text(instant(at).into()),
-        other => other,
-    }
-}
-
-fn scalar<'c>(cell: &'c OutputCell<'_>) -> Scalar<'c> {
-    match cell {
-        // Instants are texts by now.
-        OutputCell::Empty | OutputCell::Instant(_) => Scalar::Null,
-        OutputCell::Text(text) => Scalar::Text(text),
-        OutputCell::Date(date) => Scalar::Text(date),
-        OutputCell::Int(number) => Scalar::Int(*number),
-        OutputCell::Number(number) => Scalar::Number(*number),
-        OutputCell::Bool(is_so) => Scalar::Int(i64::from(*is_so)),
+        OutputCell::Empty => SqlValue::Null,
+        OutputCell::Text(text) => SqlValue::Text(text),
+        OutputCell::Date(date) => SqlValue::Text(date.into()),
+        OutputCell::Int(number) => SqlValue::Int(number),
+        OutputCell::Number(number) => SqlValue::Real(number),
+        OutputCell::Bool(is_so) => SqlValue::Bool(is_so),
+        OutputCell::Instant(at) => SqlValue::Time(at),
     }
 }

@@ -4,9 +4,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::StoreError;
 use super::digest::{self, Digest, KeyHash};
 use super::names::{self, ColumnName};
+use super::{StoreError, StoreResult};
 use crate::model::{Row, ValueColumn};
 
 /// Rows per write. Measured on SQLite with 500,000 rows of 569 bytes: the fastest size that neither holds up readers
@@ -56,7 +56,7 @@ impl Batch {
         &mut self,
         (columns, values): (&[String], &[ValueColumn]),
         key: &[String],
-    ) -> Result<BatchColumns, StoreError> {
+    ) -> StoreResult<BatchColumns> {
         let mut places = names::assign_columns(&mut self.columns, columns)?;
         places.extend(names::assign_value_columns(&mut self.columns, &places, values)?);
         let key: Option<Vec<usize>> = key.iter().map(|name| columns.iter().position(|it| it == name)).collect();
@@ -116,7 +116,7 @@ impl Batch {
     }
 
     /// The columns as they are stored.
-    pub fn columns_json(&self) -> Result<String, StoreError> {
+    pub fn columns_json(&self) -> StoreResult<String> {
         serde_json::to_string(&self.columns).map_err(StoreError::invalid_value)
     }
 }

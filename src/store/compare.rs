@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::iter::Peekable;
 use std::mem;
 
-use super::StoreError;
+use super::StoreResult;
 use super::change_set::{ChangeKind, UnlistedReason};
 use super::digest;
 use crate::model::ChangeCounts;
@@ -93,9 +93,9 @@ impl Differences {
     /// Compares two generations, or the parts of both with the same range of keys; both sorted.
     pub fn merge_join(
         &mut self,
-        before: impl Iterator<Item = Result<RowFingerprint, StoreError>>,
-        after: impl Iterator<Item = Result<RowFingerprint, StoreError>>,
-    ) -> Result<(), StoreError> {
+        before: impl Iterator<Item = StoreResult<RowFingerprint>>,
+        after: impl Iterator<Item = StoreResult<RowFingerprint>>,
+    ) -> StoreResult<()> {
         let (mut before, mut after) = (before.peekable(), after.peekable());
         let (mut old, mut new) = (Vec::new(), Vec::new());
         loop {
@@ -164,9 +164,9 @@ impl Differences {
 }
 
 /// All rows of the next key.
-fn next_key_group<I>(marks: &mut Peekable<I>, of_key: &mut Vec<RowFingerprint>) -> Result<(), StoreError>
+fn next_key_group<I>(marks: &mut Peekable<I>, of_key: &mut Vec<RowFingerprint>) -> StoreResult<()>
 where
-    I: Iterator<Item = Result<RowFingerprint, StoreError>>,
+    I: Iterator<Item = StoreResult<RowFingerprint>>,
 {
     let Some(first) = marks.next().transpose()? else { return Ok(()) };
     of_key.push(first);
@@ -194,47 +194,47 @@ fn cancel_equal_rows(old: &mut Vec<RowFingerprint>, new: &mut Vec<RowFingerprint
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::StoreError;
+
+    type Fingerprints<'t> = &'t [(u128, i64, u64)];
+
+    fn marks(of: Fingerprints<'_>) -> Vec<StoreResult<RowFingerprint>> {
+        of.iter().map(|&(key, row, digest)| Ok(RowFingerprint { key, row, digest })).collect()
+    }
+
+    fn check(
+        before: Fingerprints<'_>,
+        after: Fingerprints<'_>,
+        counts: ChangeCounts,
+        expected: &[(ChangeKind, [i64; 3])],
+    ) {
+        let mut found = Differences::default();
+        found.merge_join(marks(before).into_iter(), marks(after).into_iter()).expect("marks");
+        assert_eq!(found.counts, counts);
+        let short = |it: &Difference| (it.kind, [it.key as i64, it.row, it.row_before]);
+        assert_eq!(found.listed(9).expect("few").iter().map(short).collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn rows_that_share_a_key_count_one_by_one() {
-        let mut found = Differences::default();
-        let before = marks(&[(1, 1, 7), (1, 2, 7), (1, 3, 8), (1, 4, 9), (2, 5, 1)]);
-        let after = marks(&[(1, 1, 9), (1, 2, 5), (1, 3, 7), (2, 4, 1), (2, 5, 1), (3, 6, 1), (3, 7, 1)]);
-        found.merge_join(before.into_iter(), after.into_iter()).expect("marks");
-        assert_eq!(found.counts, ChangeCounts { added: 3, changed: 1, removed: 1 });
-        let listed: Vec<(ChangeKind, i64, i64)> =
-            found.listed(9).expect("few").iter().map(|it| (it.kind, it.row, it.row_before)).collect();
-        let expected = [
-            (ChangeKind::Added, 5, 0),
-            (ChangeKind::Added, 6, 0),
-            (ChangeKind::Added, 7, 0),
-            (ChangeKind::Changed, 2, 2),
-            (ChangeKind::Removed, 3, 3),
-        ];
-        assert_eq!(listed, expected);
-    }
-
-    fn marks(of: &[(u128, i64, u64)]) -> Vec<Result<RowFingerprint, StoreError>> {
-        of.iter().map(|&(key, row, digest)| Ok(RowFingerprint { key, row, digest })).collect()
+        use ChangeKind::{Added, Changed, Removed};
+        check(
+            &[(1, 1, 7), (1, 2, 7), (1, 3, 8), (1, 4, 9), (2, 5, 1)],
+            &[(1, 1, 9), (1, 2, 5), (1, 3, 7), (2, 4, 1), (2, 5, 1), (3, 6, 1), (3, 7, 1)],
+            ChangeCounts { added: 3, changed: 1, removed: 1 },
+            &[(Added, [2, 5, 0]), (Added, [3, 6, 0]), (Added, [3, 7, 0]), (Changed, [1, 2, 2]), (Removed, [1, 3, 3])],
+        );
     }
 
     #[test]
     fn records_are_listed_by_kind_and_in_the_order_of_their_table() {
-        let mut found = Differences::default();
-        let before = marks(&[(1, 4, 9), (3, 1, 9), (5, 2, 9), (6, 3, 9)]);
-        let after = marks(&[(0, 2, 9), (3, 3, 9), (5, 4, 8), (7, 1, 9)]);
-        found.merge_join(before.into_iter(), after.into_iter()).expect("marks");
-        assert_eq!(found.counts, ChangeCounts { added: 2, changed: 1, removed: 2 });
-        let listed: Vec<(ChangeKind, u128, i64)> =
-            found.listed(4).expect("few").iter().map(|it| (it.kind, it.key, it.row)).collect();
-        let expected = [
-            (ChangeKind::Added, 7, 1),
-            (ChangeKind::Added, 0, 2),
-            (ChangeKind::Changed, 5, 4),
-            (ChangeKind::Removed, 6, 3),
-            (ChangeKind::Removed, 1, 4),
-        ];
-        assert_eq!(listed, expected);
+        use ChangeKind::{Added, Changed, Removed};
+        check(
+            &[(1, 4, 9), (3, 1, 9), (5, 2, 9), (6, 3, 9)],
+            &[(0, 2, 9), (3, 3, 9), (5, 4, 8), (7, 1, 9)],
+            ChangeCounts { added: 2, changed: 1, removed: 2 },
+            &[(Added, [7, 1, 0]), (Added, [0, 2, 0]), (Changed, [5, 4, 2]), (Removed, [6, 3, 3]), (Removed, [1, 4, 4])],
+        );
     }
 
     #[test]

@@ -4,21 +4,21 @@ use std::fs;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::StoreError;
+use super::{StoreError, StoreResult};
 use crate::model::{Outcome, RunId, RunStatistics, TaskName, TimeSpan, Verdict};
 
 /// Size limit of a run's statistics; 500 columns come to half of it. They come from the child, which is not trusted.
 const MAX_STATISTICS_BYTES: usize = 128 << 10;
 
-pub(super) fn run_id(text: &str) -> Result<RunId, StoreError> {
+pub(super) fn run_id(text: &str) -> StoreResult<RunId> {
     text.parse().map_err(|_| StoreError::InvalidValue(format!("`{text}` is not a run id")))
 }
 
-pub(super) fn task_name(text: &str) -> Result<TaskName, StoreError> {
+pub(super) fn task_name(text: &str) -> StoreResult<TaskName> {
     TaskName::new(text).map_err(StoreError::invalid_value)
 }
 
-pub(super) fn outcome(outcome: &str, cause: &str) -> Result<Outcome, StoreError> {
+pub(super) fn outcome(outcome: &str, cause: &str) -> StoreResult<Outcome> {
     Outcome::from_words(outcome, cause)
         .ok_or_else(|| StoreError::InvalidValue(format!("outcome `{outcome}` with cause `{cause}`")))
 }

@@ -4,7 +4,7 @@
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;
 
-use super::StoreError;
+use super::{StoreError, StoreResult};
 
 /// Hash of the cells that identify a record from run to run.
 pub(super) type KeyHash = [u8; 16];
@@ -28,6 +28,11 @@ pub(super) fn first_half(record: u128) -> u64 {
     (record >> 64) as u64
 }
 
+/// Digest of a record's texts, as long as the full-text index stores it.
+pub(super) fn short(record: u128) -> i64 {
+    record as i64
+}
+
 /// Digest of a generation: the sum over its records, so it does not depend on the order in which a site lists them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Digest(u128);
@@ -41,7 +46,7 @@ impl Digest {
         self.0.to_be_bytes()
     }
 
-    pub fn from_bytes(bytes: &[u8]) -> Result<Digest, StoreError> {
+    pub fn from_bytes(bytes: &[u8]) -> StoreResult<Digest> {
         let bytes = bytes.try_into().map_err(|_| StoreError::InvalidValue("a digest without 16 bytes".to_owned()))?;
         Ok(Digest(u128::from_be_bytes(bytes)))
     }

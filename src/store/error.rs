@@ -14,6 +14,9 @@ pub(super) const MAX_COLUMNS: usize = 3 * Table::MAX_COLUMNS;
 /// The error of a database driver, boxed so that callers do not depend on the driver.
 pub type DriverError = Box<dyn std::error::Error + Send + Sync>;
 
+/// The result of an operation of the store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("there is no database at {0} yet; the daemon creates it at its first start")]

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::StoreError;
+use super::StoreResult;
 use crate::model::{RunId, TaskName};
 
 /// A daemon of the fleet.
@@ -36,7 +36,7 @@ pub struct HeartbeatReport {
 pub trait FleetMembership {
     /// Joins the fleet under a name that no other living daemon has. `home` distinguishes a restarted daemon from
     /// another one of the same name.
-    fn join(&mut self, _name: &str, _home: &str, _lease: Duration) -> Result<Option<Member>, StoreError> {
+    fn join(&mut self, _name: &str, _home: &str, _lease: Duration) -> StoreResult<Option<Member>> {
         Ok(None)
     }
 
@@ -45,28 +45,28 @@ pub trait FleetMembership {
 
     /// Renews the lease and fences daemons whose lease has expired. If `shares`, claims a fair share of the tasks, and
     /// releases the excess, but nothing that is `busy`.
-    fn heartbeat(&mut self, _busy: &[TaskName], _shares: bool) -> Result<Option<HeartbeatReport>, StoreError> {
+    fn heartbeat(&mut self, _busy: &[TaskName], _shares: bool) -> StoreResult<Option<HeartbeatReport>> {
         Ok(None)
     }
 
     /// Takes a task over at a person's request, unless it is running. Returns whether this daemon owns it now.
-    fn claim(&mut self, _task: &TaskName) -> Result<bool, StoreError> {
+    fn claim(&mut self, _task: &TaskName) -> StoreResult<bool> {
         Ok(true)
     }
 
     /// Leaves the fleet and releases its tasks.
-    fn leave(&mut self) -> Result<(), StoreError> {
+    fn leave(&mut self) -> StoreResult<()> {
         Ok(())
     }
 
     /// Reserves the next request slot of a host for the whole fleet; the host then rests for `delay`. Returns how long
     /// to wait for the slot.
-    fn reserve_host_turn(&mut self, _host: &str, _delay: Duration) -> Result<Duration, StoreError> {
+    fn reserve_host_turn(&mut self, _host: &str, _delay: Duration) -> StoreResult<Duration> {
         Ok(Duration::ZERO)
     }
 
     /// Blocks a host for `pause`, for the whole fleet.
-    fn back_off_host(&mut self, _host: &str, _pause: Duration) -> Result<(), StoreError> {
+    fn back_off_host(&mut self, _host: &str, _pause: Duration) -> StoreResult<()> {
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::StoreError;
+use super::StoreResult;
 use crate::model::TaskName;
 
 /// A shared folder, without its files.
@@ -25,22 +25,22 @@ pub struct SharedFile {
 
 /// Shared task folders; a store with one writer has none.
 pub trait SharedFolders {
-    fn folders(&self) -> Result<Vec<FolderVersion>, StoreError> {
+    fn folders(&self) -> StoreResult<Vec<FolderVersion>> {
         Ok(Vec::new())
     }
 
     /// All files of a folder as one snapshot, including deleted ones.
-    fn folder(&self, _task: &TaskName) -> Result<Vec<SharedFile>, StoreError> {
+    fn folder(&self, _task: &TaskName) -> StoreResult<Vec<SharedFile>> {
         Ok(Vec::new())
     }
 
     /// Stores changed files, all or none; returns the folder's new version.
-    fn put_folder(&mut self, _task: &TaskName, _files: &[SharedFile]) -> Result<i64, StoreError> {
+    fn put_folder(&mut self, _task: &TaskName, _files: &[SharedFile]) -> StoreResult<i64> {
         Ok(0)
     }
 
     /// Marks the folder as removed, for all daemons.
-    fn remove_folder(&mut self, _task: &TaskName, _now: DateTime<Utc>) -> Result<i64, StoreError> {
+    fn remove_folder(&mut self, _task: &TaskName, _now: DateTime<Utc>) -> StoreResult<i64> {
         Ok(0)
     }
 }

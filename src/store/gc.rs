@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::retention::RetentionLimits;
 use super::sql::{NO_LIMIT, SqlSession};
-use super::{StoreError, artifacts, decode, generation};
+use super::{StoreResult, artifacts, decode, generation};
 use crate::model::task::Data;
 use crate::model::{TaskName, TimeSpan};
 
@@ -53,10 +53,10 @@ impl AddAssign for GcCounts {
 pub trait GarbageCollection {
     /// Removes some of a task's garbage; nothing is left once all counts are zero. Published rows, and the runs that
     /// brought them, always stay.
-    fn collect_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError>;
+    fn collect_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> StoreResult<GcCounts>;
 
     /// Counts what all steps together would remove, in a transaction that is rolled back.
-    fn count_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError>;
+    fn count_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> StoreResult<GcCounts>;
 }
 
 /// How much one step does.
@@ -85,8 +85,8 @@ pub(super) fn collect(
     keep: RetentionLimits,
     mode: CollectMode,
     now: DateTime<Utc>,
-    drop_generations: impl Fn() -> Result<u64, StoreError>,
-) -> Result<GcCounts, StoreError> {
+    drop_generations: impl Fn() -> StoreResult<u64>,
+) -> StoreResult<GcCounts> {
     let gone = is_removed_beyond_retention(session, task, keep, now)?;
     let before = count_pages(session, task)?;
     if gone {
@@ -105,9 +105,17 @@ pub(super) fn collect(
     Ok(collected)
 }
 
-/// Deletes the entries of all generations that are marked as old, without their rows: for counting.
-pub(super) fn delete_marked_entries(session: &impl SqlSession, task: &TaskName) -> Result<u64, StoreError> {
-    session.modify("DELETE FROM _generation WHERE task = $1 AND state = 'old'", &[task])
+/// As [`GarbageCollection::count_garbage`]. Generations are removed without their rows.
+pub(super) fn count(
+    session: &impl SqlSession,
+    task: &TaskName,
+    keep: RetentionLimits,
+    now: DateTime<Utc>,
+) -> StoreResult<GcCounts> {
+    session.in_rolled_back_transaction(|| {
+        let drop = || session.modify("DELETE FROM _generation WHERE task = $1 AND state = 'old'", &[task]);
+        collect(session, task, keep, CollectMode::DryRun, now, drop)
+    })
 }
 
 /// Whether its folder was deleted so long ago that its runs are no longer kept.
@@ -116,13 +124,13 @@ fn is_removed_beyond_retention(
     task: &TaskName,
     keep: RetentionLimits,
     now: DateTime<Utc>,
-) -> Result<bool, StoreError> {
+) -> StoreResult<bool> {
     let sql = "SELECT removed_at FROM _task WHERE name = $1";
     let removed: Option<DateTime<Utc>> = session.query_first(sql, &[task], |row| row.get(0))?.flatten();
     Ok(removed.is_some_and(|at| at < decode::instant_before(now, keep.max_removed_age)))
 }
 
-fn count_pages(session: &impl SqlSession, task: &TaskName) -> Result<(u64, u64), StoreError> {
+fn count_pages(session: &impl SqlSession, task: &TaskName) -> StoreResult<(u64, u64)> {
     let sql = "SELECT count(*), CAST(coalesce(sum(length(body)), 0) AS bigint) FROM _pages WHERE task = $1";
     let counted = session.query_first(sql, &[task], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(counted.unwrap_or_default())
@@ -136,7 +144,7 @@ fn prune_runs(
     keep: RetentionLimits,
     mode: CollectMode,
     now: DateTime<Utc>,
-) -> Result<GcCounts, StoreError> {
+) -> StoreResult<GcCounts> {
     let oldest = decode::instant_before(now, keep.max_run_age);
     let sql = format!(
         "SELECT id FROM _runs WHERE task = $1 AND ended IS NOT NULL
@@ -156,7 +164,7 @@ fn prune_runs(
 }
 
 /// Removes the traces of all runs but the newest.
-fn prune_traces(session: &impl SqlSession, task: &TaskName, kept: u32, mode: CollectMode) -> Result<u64, StoreError> {
+fn prune_traces(session: &impl SqlSession, task: &TaskName, kept: u32, mode: CollectMode) -> StoreResult<u64> {
     let sql = format!(
         "DELETE FROM _trace WHERE run IN (
              SELECT id FROM (SELECT id, ended FROM _runs WHERE task = $1
@@ -168,12 +176,7 @@ fn prune_traces(session: &impl SqlSession, task: &TaskName, kept: u32, mode: Col
 
 /// Marks quarantined generations beyond the limit and abandoned staged ones as old; of a task that was removed long
 /// ago, all but the published one.
-fn mark_generations(
-    session: &impl SqlSession,
-    task: &TaskName,
-    keep: RetentionLimits,
-    gone: bool,
-) -> Result<(), StoreError> {
+fn mark_generations(session: &impl SqlSession, task: &TaskName, keep: RetentionLimits, gone: bool) -> StoreResult<()> {
     generation::drop_quarantined(session, task, if gone { 0 } else { keep.quarantined })?;
     session.modify(
         "UPDATE _generation SET state = 'old' WHERE task = $1 AND state = 'staging'
@@ -194,7 +197,7 @@ fn prune_changes(
     (keep, gone): (RetentionLimits, bool),
     mode: CollectMode,
     now: DateTime<Utc>,
-) -> Result<u64, StoreError> {
+) -> StoreResult<u64> {
     let oldest = if gone { now } else { decode::instant_before(now, history_span(session, task)?) };
     let beyond = newest_over_limit(session, task, keep.history_records)?;
     let old = "SELECT id FROM _change WHERE task = $1 AND (at < $2 OR id <= $3) ORDER BY id LIMIT 1";
@@ -214,7 +217,7 @@ fn prune_changes(
 }
 
 /// How long a task's history is kept.
-fn history_span(session: &impl SqlSession, task: &TaskName) -> Result<TimeSpan, StoreError> {
+fn history_span(session: &impl SqlSession, task: &TaskName) -> StoreResult<TimeSpan> {
     let sql = "SELECT history FROM _task WHERE name = $1";
     let seconds: Option<i64> = session.query_first(sql, &[task], |row| row.get(0))?.flatten();
     Ok(seconds.map_or(Data::default().history, |seconds| TimeSpan::seconds(seconds.unsigned_abs())))
@@ -222,7 +225,7 @@ fn history_span(session: &impl SqlSession, task: &TaskName) -> Result<TimeSpan, 
 
 /// The newest change that exceeds the record limit; it and all before it are removed. A single change that exceeds the
 /// limit alone stays.
-fn newest_over_limit(session: &impl SqlSession, task: &TaskName, records: u64) -> Result<Option<i64>, StoreError> {
+fn newest_over_limit(session: &impl SqlSession, task: &TaskName, records: u64) -> StoreResult<Option<i64>> {
     let sql = "SELECT max(id) FROM (
                    SELECT id, sum(added + changed + removed) OVER (ORDER BY id DESC) AS so_far,
                        max(id) OVER () AS newest

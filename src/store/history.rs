@@ -6,11 +6,11 @@
 use chrono::{DateTime, Utc};
 
 use super::change_set::{ChangeKind, ChangeSet, RecordChange, RecordKey, UnlistedReason};
-use super::generation::{self, Generation};
-use super::record_diff::{self, NamedCells};
+use super::generation::{self, Generation, RowTables};
+use super::record_diff::{self, StoredRecord};
 use super::record_history::{RecordEvent, RecordHistory};
 use super::sql::{FromSqlValue, SqlParam, SqlRow, SqlSession, SqlStore, SqlValue};
-use super::{StoreError, digest};
+use super::{StoreError, StoreResult, digest};
 use crate::model::{ChangeCounts, RunId, TaskName, TimeSpan};
 
 const CHANGE_COLUMNS: &str = "id, run, at, rows_before, rows_after, added, changed, removed, unlisted";
@@ -24,54 +24,39 @@ const MAX_EVENTS: u32 = 10_000;
 /// Changes of the published rows.
 pub trait History {
     /// Sets how long changes of tasks are kept; the default is 90 days.
-    fn keep_history(&mut self, spans: &[(TaskName, TimeSpan)]) -> Result<(), StoreError>;
+    fn keep_history(&mut self, spans: &[(TaskName, TimeSpan)]) -> StoreResult<()>;
 
     /// The changes of a task, newest first; only those before `before`, where that is given.
-    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<ChangeSet>, StoreError>;
+    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> StoreResult<Vec<ChangeSet>>;
 
     /// The change that a run has made, if any.
-    fn change_of(&self, run: RunId) -> Result<Option<ChangeSet>, StoreError>;
+    fn change_of(&self, run: RunId) -> StoreResult<Option<ChangeSet>>;
 
     /// The records of a change: those added, changed and removed, each in the order of the table; only those after
     /// `after`.
-    fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError>;
+    fn records_of(&self, change: i64, after: i64, limit: u32) -> StoreResult<Vec<RecordChange>>;
 
     /// What a change did to the records of these keys; unchanged records are left out.
-    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError>;
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> StoreResult<Vec<RecordChange>>;
 
     /// Records that a person may mean: the one whose key columns equal the text, or else those whose names contain it.
-    fn records_named(
-        &self,
-        task: &TaskName,
-        words: &[String],
-        limit: u32,
-    ) -> Result<Vec<(RecordKey, String)>, StoreError>;
+    fn records_named(&self, task: &TaskName, words: &[String], limit: u32) -> StoreResult<Vec<(RecordKey, String)>>;
 
     /// The history of one record; none where it is neither published nor in the history.
-    fn record_history(&self, task: &TaskName, key: RecordKey) -> Result<Option<RecordHistory>, StoreError>;
-}
-
-/// A published record.
-pub(super) struct PublishedRecord {
-    pub name: String,
-    pub first_seen: DateTime<Utc>,
-    pub cells: NamedCells,
+    fn record_history(&self, task: &TaskName, key: RecordKey) -> StoreResult<Option<RecordHistory>>;
 }
 
 /// Published records, where the databases store their rows differently.
-pub(super) trait PublishedRecords: SqlSession {
+pub(super) trait PublishedRecords: RowTables {
     /// What a change did to the records of these keys.
-    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError>;
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> StoreResult<Vec<RecordChange>>;
 
     /// The record of a key; the oldest, where there are several.
-    fn record_of_key(&self, published: &Generation, key: RecordKey) -> Result<Option<PublishedRecord>, StoreError>;
-
-    /// Query for the keys and names of records whose key columns contain a text: `$1`; `$2` is the limit.
-    fn named_sql(published: &Generation, columns: &[String]) -> String;
+    fn record_of_key(&self, published: &Generation, key: RecordKey) -> StoreResult<Option<StoredRecord>>;
 }
 
 impl<S: SqlStore<Session: PublishedRecords>> History for S {
-    fn keep_history(&mut self, spans: &[(TaskName, TimeSpan)]) -> Result<(), StoreError> {
+    fn keep_history(&mut self, spans: &[(TaskName, TimeSpan)]) -> StoreResult<()> {
         let session = self.session();
         session.in_transaction(|| {
             for (task, span) in spans {
@@ -82,17 +67,17 @@ impl<S: SqlStore<Session: PublishedRecords>> History for S {
         })
     }
 
-    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> Result<Vec<ChangeSet>, StoreError> {
+    fn changes(&self, task: &TaskName, before: Option<i64>, limit: u32) -> StoreResult<Vec<ChangeSet>> {
         let sql = format!("SELECT {CHANGE_COLUMNS} FROM _change WHERE task = $1 AND id < $2 ORDER BY id DESC LIMIT $3");
         self.session().query(&sql, &[task, &before.unwrap_or(i64::MAX), &limit], read_change)
     }
 
-    fn change_of(&self, run: RunId) -> Result<Option<ChangeSet>, StoreError> {
+    fn change_of(&self, run: RunId) -> StoreResult<Option<ChangeSet>> {
         let sql = format!("SELECT {CHANGE_COLUMNS} FROM _change WHERE run = $1 ORDER BY id LIMIT 1");
         self.session().query_first(&sql, &[&run], read_change)
     }
 
-    fn records_of(&self, change: i64, after: i64, limit: u32) -> Result<Vec<RecordChange>, StoreError> {
+    fn records_of(&self, change: i64, after: i64, limit: u32) -> StoreResult<Vec<RecordChange>> {
         let sql = format!(
             "SELECT {RECORD_COLUMNS} FROM _changed_record r JOIN _change c ON c.id = r.change
              WHERE r.change = $1 AND r.id > $2 AND c.added IS NOT NULL ORDER BY r.id LIMIT $3"
@@ -100,16 +85,11 @@ impl<S: SqlStore<Session: PublishedRecords>> History for S {
         self.session().query(&sql, &[&change, &after, &limit], read_record)
     }
 
-    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError> {
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> StoreResult<Vec<RecordChange>> {
         self.session().changed_among(change, keys)
     }
 
-    fn records_named(
-        &self,
-        task: &TaskName,
-        words: &[String],
-        limit: u32,
-    ) -> Result<Vec<(RecordKey, String)>, StoreError> {
+    fn records_named(&self, task: &TaskName, words: &[String], limit: u32) -> StoreResult<Vec<(RecordKey, String)>> {
         let published = generation::published_with_key(self.session(), task)?;
         let columns = published.as_ref().and_then(|it| it.key.clone()).unwrap_or_default();
         if !columns.is_empty() && columns.len() == words.len() {
@@ -122,7 +102,7 @@ impl<S: SqlStore<Session: PublishedRecords>> History for S {
         let text = words.join(record_diff::SEPARATOR);
         let mut found = changed_named(self.session(), task, &text, limit)?;
         if let Some(published) = published.filter(|_| !columns.is_empty()) {
-            let sql = S::Session::named_sql(&published, &columns);
+            let sql = named_sql::<S::Session>(&published, &columns);
             found.extend(self.session().query(&sql, &[&text, &limit], read_key_and_name)?);
         }
         found.sort_unstable();
@@ -132,7 +112,7 @@ impl<S: SqlStore<Session: PublishedRecords>> History for S {
         Ok(found)
     }
 
-    fn record_history(&self, task: &TaskName, key: RecordKey) -> Result<Option<RecordHistory>, StoreError> {
+    fn record_history(&self, task: &TaskName, key: RecordKey) -> StoreResult<Option<RecordHistory>> {
         let session = self.session();
         session.in_snapshot(|| {
             let (events, gone_seen) = events(session, task, key)?;
@@ -149,13 +129,23 @@ impl<S: SqlStore<Session: PublishedRecords>> History for S {
     }
 }
 
+/// Query for the keys and names of records whose key columns contain a text: `$1`; `$2` is the limit.
+fn named_sql<S: RowTables>(published: &Generation, columns: &[String]) -> String {
+    let place = |name: &String| published.columns.iter().position(|it| it.is_text() && it.stored == *name);
+    let texts = columns.iter().filter_map(place).map(|at| S::cell_sql(at, &published.columns[at]));
+    let texts: Vec<String> = texts.map(|text| format!("coalesce({text}, '')")).collect();
+    let name = texts.join(&format!(" || '{}' || ", record_diff::SEPARATOR));
+    let (rows, strpos) = (S::rows_sql(published), S::STRPOS);
+    format!("SELECT _key, {name} FROM {rows} AND {strpos}(lower({name}), lower($1)) > 0 LIMIT $2")
+}
+
 /// Records of the history whose names contain the text.
 fn changed_named<S: SqlSession>(
     session: &S,
     task: &TaskName,
     text: &str,
     limit: u32,
-) -> Result<Vec<(RecordKey, String)>, StoreError> {
+) -> StoreResult<Vec<(RecordKey, String)>> {
     let sql = format!(
         "SELECT r.key, max(r.name) FROM _change c JOIN _changed_record r ON r.change = c.id
          WHERE c.task = $1 AND c.added IS NOT NULL AND {}(lower(r.name), lower($2)) > 0
@@ -170,7 +160,7 @@ fn events(
     session: &impl SqlSession,
     task: &TaskName,
     key: RecordKey,
-) -> Result<(Vec<RecordEvent>, Option<DateTime<Utc>>), StoreError> {
+) -> StoreResult<(Vec<RecordEvent>, Option<DateTime<Utc>>)> {
     let sql = format!(
         "SELECT {RECORD_COLUMNS}, c.run, c.at, r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
          WHERE r.key = $1 AND c.task = $2 AND c.added IS NOT NULL ORDER BY r.id DESC LIMIT {MAX_EVENTS}"
@@ -184,11 +174,11 @@ fn events(
     Ok((events, first_seen))
 }
 
-fn read_key_and_name(row: &dyn SqlRow) -> Result<(RecordKey, String), StoreError> {
+fn read_key_and_name(row: &dyn SqlRow) -> StoreResult<(RecordKey, String)> {
     Ok((row.get(0)?, row.get(1)?))
 }
 
-fn read_change(row: &dyn SqlRow) -> Result<ChangeSet, StoreError> {
+fn read_change(row: &dyn SqlRow) -> StoreResult<ChangeSet> {
     let counts = match (row.get(5)?, row.get(6)?, row.get(7)?) {
         (Some(added), Some(changed), Some(removed)) => Some(ChangeCounts { added, changed, removed }),
         _ => None,
@@ -205,7 +195,7 @@ fn read_change(row: &dyn SqlRow) -> Result<ChangeSet, StoreError> {
     })
 }
 
-pub(super) fn read_record(row: &dyn SqlRow) -> Result<RecordChange, StoreError> {
+pub(super) fn read_record(row: &dyn SqlRow) -> StoreResult<RecordChange> {
     let what: String = row.get(2)?;
     Ok(RecordChange {
         id: row.get(0)?,
@@ -224,7 +214,7 @@ impl SqlParam for RecordKey {
 }
 
 impl FromSqlValue for RecordKey {
-    fn from_sql_value(value: SqlValue<'_>) -> Result<RecordKey, StoreError> {
+    fn from_sql_value(value: SqlValue<'_>) -> StoreResult<RecordKey> {
         Ok(RecordKey(u128::from_be_bytes(FromSqlValue::from_sql_value(value)?)))
     }
 }

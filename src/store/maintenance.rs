@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::StoreError;
+use super::StoreResult;
 use super::retention::RetentionLimits;
 use super::sql::SqlSession;
 use super::timestamp;
@@ -15,18 +15,19 @@ pub trait Maintenance {
     fn recover(&mut self) {}
 
     /// Records that the daemon is alive.
-    fn record_alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn record_alive(&mut self, now: DateTime<Utc>) -> StoreResult<()>;
 
     /// Checks the integrity of the whole database, whatever its size, as far as that is possible from here.
-    fn quick_check(&self) -> Result<(), StoreError>;
+    fn quick_check(&self) -> StoreResult<()>;
 
     /// Sizes of the file and of its write-ahead log; none where a server keeps them.
-    fn file_bytes(&self) -> Option<(u64, u64)>;
+    fn file_bytes(&self) -> Option<(u64, u64)> {
+        None
+    }
 }
 
-pub(super) fn record_alive(session: &impl SqlSession, now: DateTime<Utc>) -> Result<(), StoreError> {
+pub(super) fn record_alive(session: &impl SqlSession, now: DateTime<Utc>) -> StoreResult<()> {
     let upsert = "INSERT INTO _daemon (name, value) VALUES ('alive', $1) \
                   ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-    session.modify(upsert, &[&timestamp::text(now)])?;
-    Ok(())
+    session.apply(upsert, &[&timestamp::text(now)])
 }

@@ -3,8 +3,9 @@
 
 use serde::Serialize;
 
-use super::copy::{CopyPart, CopyTarget, GenerationChecksum};
-use super::{Store, StoreError, postgres, sqlite};
+use super::copy::{CopyPart, CopyTarget};
+use super::digest::Digest;
+use super::{Store, StoreError, StoreResult, postgres, sqlite};
 use crate::model::StoreAddress;
 
 /// How much was copied.
@@ -38,8 +39,37 @@ impl CopyCounts {
     }
 }
 
+/// Row count and digest of the current generation.
+#[derive(Default)]
+struct GenerationChecksum {
+    rows: i64,
+    digest: Digest,
+}
+
+impl GenerationChecksum {
+    /// Checks a part before it is passed on. A generation that differs from its recorded digest ends the copy with an
+    /// error.
+    fn check(&mut self, part: &CopyPart<'_>) -> StoreResult<()> {
+        match part {
+            CopyPart::Entries(..) => {}
+            CopyPart::GenerationBegin(_) => *self = GenerationChecksum::default(),
+            CopyPart::Rows(set, records) => {
+                self.rows += i64::try_from(records.len()).unwrap_or(i64::MAX);
+                records.iter().for_each(|record| self.digest.add(record.digest(&set.generation.columns)));
+            }
+            CopyPart::GenerationEnd(set) => {
+                if (self.rows, self.digest) != (set.generation.rows, set.generation.digest) {
+                    let which = format!("the {} rows of {}", set.state, set.task);
+                    return Err(StoreError::Damaged(format!("{which} do not match their recorded digest")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Copies a store into a new one at another address; `watch` is called with the progress.
-pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&CopyCounts)) -> Result<CopyCounts, StoreError> {
+pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&CopyCounts)) -> StoreResult<CopyCounts> {
     refuse_if_daemons_active(from)?;
     let mut target: Box<dyn CopyTarget> = match to {
         StoreAddress::Sqlite(path) => Box::new(sqlite::Importer::begin(path)?),
@@ -59,7 +89,7 @@ pub fn copy(from: &Store, to: &StoreAddress, watch: &mut dyn FnMut(&CopyCounts))
 }
 
 /// Refuses a store that active daemons may change.
-pub fn refuse_if_daemons_active(from: &Store) -> Result<(), StoreError> {
+pub fn refuse_if_daemons_active(from: &Store) -> StoreResult<()> {
     let daemons = from.active_daemons()?;
     if daemons.is_empty() { Ok(()) } else { Err(StoreError::DaemonsActive(daemons)) }
 }

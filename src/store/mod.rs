@@ -38,14 +38,15 @@ mod sqlite;
 mod tasks;
 mod timestamp;
 mod unchanged_prefix;
+mod verify;
 
 use crate::model::StoreAddress;
 use std::ops::{Deref, DerefMut};
 
 pub use artifacts::RunArtifacts;
 pub use change_set::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, RecordKey, UnlistedReason};
-pub use copy::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, Datum, DatumKind, Exporter};
-pub use error::StoreError;
+pub use copy::{CopiedGeneration, CopiedKind, CopiedRow, CopiedTable, CopyPart, Exporter};
+pub use error::{StoreError, StoreResult};
 pub use fleet::{FleetMembership, HeartbeatReport, Member};
 pub use folders::{FolderVersion, SharedFile, SharedFolders};
 pub use gc::{GarbageCollection, GcCounts};
@@ -60,7 +61,8 @@ pub use runs::{BeginOutcome, RowStaging, RunEnding, RunRow, RunStart, RunStartin
 pub use search::{
     FullTextSearch, Highlights, Hit, IndexProgress, Query, QueryError, SearchRequest, SearchResults, Snippet,
 };
-pub use sqlite::{Affinity, Scalar, TableFile};
+pub use sql::SqlValue;
+pub use sqlite::TableFile;
 pub use tasks::{FolderState, TaskRow, Tasks};
 
 /// A database that implements every concern of the store.
@@ -94,7 +96,7 @@ pub struct Store(Box<dyn Backend>);
 
 impl Store {
     /// Opens the database for writing; creates it, or migrates its format, if necessary.
-    pub fn open(at: impl Into<StoreAddress>) -> Result<Store, StoreError> {
+    pub fn open(at: impl Into<StoreAddress>) -> StoreResult<Store> {
         Ok(Store(match at.into() {
             StoreAddress::Sqlite(path) => Box::new(sqlite::Sqlite::open(&path)?),
             StoreAddress::Postgres(address) => Box::new(postgres::Postgres::open(&address)?),
@@ -102,7 +104,7 @@ impl Store {
     }
 
     /// Opens the database for reading; works with the daemon up or down.
-    pub fn open_reader(at: impl Into<StoreAddress>) -> Result<Store, StoreError> {
+    pub fn open_reader(at: impl Into<StoreAddress>) -> StoreResult<Store> {
         Ok(Store(match at.into() {
             StoreAddress::Sqlite(path) => Box::new(sqlite::Sqlite::open_reader(&path)?),
             StoreAddress::Postgres(address) => Box::new(postgres::Postgres::open_reader(&address)?),
@@ -110,7 +112,7 @@ impl Store {
     }
 
     /// As [`Store::open_reader`]; `None` where no daemon has created the database yet.
-    pub fn open_reader_if_any(at: &StoreAddress) -> Result<Option<Store>, StoreError> {
+    pub fn open_reader_if_any(at: &StoreAddress) -> StoreResult<Option<Store>> {
         match Store::open_reader(at) {
             Ok(store) => Ok(Some(store)),
             Err(StoreError::Missing(_)) => Ok(None),

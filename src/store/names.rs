@@ -1,6 +1,6 @@
 //! Names of tables and columns in the database. A column's name may come from a page, so it may be any text.
 
-use super::error::{MAX_COLUMNS, StoreError};
+use super::error::{MAX_COLUMNS, StoreError, StoreResult};
 use crate::model::{ColumnType, Facet, ValueColumn};
 
 /// Longer names only widen every listing.
@@ -38,7 +38,7 @@ pub(super) fn assign_value_columns(
     known: &mut Vec<ColumnName>,
     places: &[usize],
     values: &[ValueColumn],
-) -> Result<Vec<usize>, StoreError> {
+) -> StoreResult<Vec<usize>> {
     let mut found = Vec::with_capacity(values.len());
     for value in values {
         let of =
@@ -92,7 +92,7 @@ fn text_name(column: &ColumnName) -> String {
 
 /// Assigns a run's columns to table columns; new ones are added at the table's end. A name that occurs twice means two
 /// columns.
-pub(super) fn assign_columns(known: &mut Vec<ColumnName>, said: &[String]) -> Result<Vec<usize>, StoreError> {
+pub(super) fn assign_columns(known: &mut Vec<ColumnName>, said: &[String]) -> StoreResult<Vec<usize>> {
     let mut places = Vec::with_capacity(said.len());
     for name in said {
         let free = |(index, column): &(usize, &ColumnName)| {

@@ -3,9 +3,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::StoreError;
 use super::sql::{NO_LIMIT, SqlRow, SqlSession, SqlStore};
 use super::tasks::{self, TaskRow};
+use super::{StoreError, StoreResult};
 use crate::model::TaskName;
 use crate::model::task::Alert;
 
@@ -78,29 +78,29 @@ pub struct Delivery {
 /// Alert settings, alert state and deliveries.
 pub trait Outbox {
     /// Stores the alert settings of tasks; `None` removes them.
-    fn set_alert_configs(&mut self, wanted: &[(TaskName, Option<Alert>)]) -> Result<(), StoreError>;
+    fn set_alert_configs(&mut self, wanted: &[(TaskName, Option<Alert>)]) -> StoreResult<()>;
 
     /// Tasks that have alerts and whose folders are not gone.
-    fn tasks_with_alerts(&self, which: &AlertTaskFilter) -> Result<Vec<AlertTask>, StoreError>;
+    fn tasks_with_alerts(&self, which: &AlertTaskFilter) -> StoreResult<Vec<AlertTask>>;
 
     /// Stores the new alert states and the alerts to be delivered, all or nothing: many tasks cost one wait for the
     /// disk.
-    fn enqueue_alerts(&mut self, told: &[AlertStateUpdate], now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn enqueue_alerts(&mut self, told: &[AlertStateUpdate], now: DateTime<Utc>) -> StoreResult<()>;
 
     /// Deliveries that are due, oldest first. A target gets the alerts of a task in order: while one waits for its
     /// retry, the later ones wait too.
-    fn due_deliveries(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<OutboxEntry>, StoreError>;
+    fn due_deliveries(&self, now: DateTime<Utc>, most: usize) -> StoreResult<Vec<OutboxEntry>>;
 
     /// When the next delivery is due.
-    fn next_delivery_at(&self) -> Result<Option<DateTime<Utc>>, StoreError>;
+    fn next_delivery_at(&self) -> StoreResult<Option<DateTime<Utc>>>;
 
     /// Number of pending deliveries.
-    fn pending_deliveries(&self) -> Result<u64, StoreError>;
+    fn pending_deliveries(&self) -> StoreResult<u64>;
 
     /// Number of failing deliveries: those that are being retried, and those that were given up since then.
-    fn failing_deliveries(&self, since: DateTime<Utc>) -> Result<u64, StoreError>;
+    fn failing_deliveries(&self, since: DateTime<Utc>) -> StoreResult<u64>;
 
-    fn mark_delivered(&mut self, letter: &OutboxEntry, now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn mark_delivered(&mut self, letter: &OutboxEntry, now: DateTime<Utc>) -> StoreResult<()>;
 
     /// Records a failed attempt. Without a next attempt the delivery is given up.
     fn mark_undelivered(
@@ -108,14 +108,14 @@ pub trait Outbox {
         letter: &OutboxEntry,
         trouble: &str,
         next_try: Option<DateTime<Utc>>,
-    ) -> Result<(), StoreError>;
+    ) -> StoreResult<()>;
 
     /// The last deliveries, newest first, of one task or of all.
-    fn deliveries(&self, task: Option<&TaskName>, most: u32) -> Result<Vec<Delivery>, StoreError>;
+    fn deliveries(&self, task: Option<&TaskName>, most: u32) -> StoreResult<Vec<Delivery>>;
 }
 
 impl<S: SqlStore> Outbox for S {
-    fn set_alert_configs(&mut self, wanted: &[(TaskName, Option<Alert>)]) -> Result<(), StoreError> {
+    fn set_alert_configs(&mut self, wanted: &[(TaskName, Option<Alert>)]) -> StoreResult<()> {
         let session = self.session();
         session.in_transaction(|| {
             for (task, alert) in wanted {
@@ -135,7 +135,7 @@ impl<S: SqlStore> Outbox for S {
         })
     }
 
-    fn tasks_with_alerts(&self, which: &AlertTaskFilter) -> Result<Vec<AlertTask>, StoreError> {
+    fn tasks_with_alerts(&self, which: &AlertTaskFilter) -> StoreResult<Vec<AlertTask>> {
         let session = self.session();
         let watched = format!(
             "t.removed_at IS NULL AND t.name IN (SELECT task FROM _watched) AND {}",
@@ -157,7 +157,7 @@ impl<S: SqlStore> Outbox for S {
         Ok(watched)
     }
 
-    fn enqueue_alerts(&mut self, told: &[AlertStateUpdate], now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn enqueue_alerts(&mut self, told: &[AlertStateUpdate], now: DateTime<Utc>) -> StoreResult<()> {
         self.ensure_writable()?;
         let session = self.session();
         session.in_transaction(|| {
@@ -172,7 +172,7 @@ impl<S: SqlStore> Outbox for S {
         })
     }
 
-    fn due_deliveries(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<OutboxEntry>, StoreError> {
+    fn due_deliveries(&self, now: DateTime<Utc>, most: usize) -> StoreResult<Vec<OutboxEntry>> {
         let sql = format!(
             "SELECT d.alert, d.task, d.target, a.notice, d.tries FROM _delivery d JOIN _alert a ON a.id = d.alert
              WHERE d.next_try <= $1 AND {FIRST_IN_LINE} AND {} ORDER BY d.alert, d.target LIMIT $2",
@@ -181,7 +181,7 @@ impl<S: SqlStore> Outbox for S {
         self.session().query(&sql, &[&now, &(most as u64)], read_entry)
     }
 
-    fn next_delivery_at(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
+    fn next_delivery_at(&self) -> StoreResult<Option<DateTime<Utc>>> {
         let sql = format!(
             "SELECT min(d.next_try) FROM _delivery d WHERE d.next_try IS NOT NULL AND {FIRST_IN_LINE} AND {}",
             self.owned_condition("d.task")
@@ -189,23 +189,22 @@ impl<S: SqlStore> Outbox for S {
         Ok(self.session().query_first(&sql, &[], |row| row.get(0))?.flatten())
     }
 
-    fn pending_deliveries(&self) -> Result<u64, StoreError> {
+    fn pending_deliveries(&self) -> StoreResult<u64> {
         let sql = "SELECT count(*) FROM _delivery WHERE next_try IS NOT NULL";
         Ok(u64::try_from(self.session().query_number(sql, &[])?).unwrap_or(0))
     }
 
-    fn failing_deliveries(&self, since: DateTime<Utc>) -> Result<u64, StoreError> {
+    fn failing_deliveries(&self, since: DateTime<Utc>) -> StoreResult<u64> {
         let sql = "SELECT count(*) FROM _delivery d JOIN _alert a ON a.id = d.alert
                    WHERE d.delivered_at IS NULL AND d.trouble IS NOT NULL
                        AND (d.next_try IS NOT NULL OR a.made_at > $1)";
         Ok(u64::try_from(self.session().query_number(sql, &[&since])?).unwrap_or(0))
     }
 
-    fn mark_delivered(&mut self, letter: &OutboxEntry, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn mark_delivered(&mut self, letter: &OutboxEntry, now: DateTime<Utc>) -> StoreResult<()> {
         let sql = "UPDATE _delivery SET tries = tries + 1, next_try = NULL, delivered_at = $3, trouble = NULL
                    WHERE alert = $1 AND target = $2";
-        self.session().modify(sql, &[&letter.id, &letter.target, &now])?;
-        Ok(())
+        self.session().apply(sql, &[&letter.id, &letter.target, &now])
     }
 
     fn mark_undelivered(
@@ -213,14 +212,13 @@ impl<S: SqlStore> Outbox for S {
         letter: &OutboxEntry,
         trouble: &str,
         next_try: Option<DateTime<Utc>>,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         let sql =
             "UPDATE _delivery SET tries = tries + 1, next_try = $3, trouble = $4 WHERE alert = $1 AND target = $2";
-        self.session().modify(sql, &[&letter.id, &letter.target, &next_try, &trouble])?;
-        Ok(())
+        self.session().apply(sql, &[&letter.id, &letter.target, &next_try, &trouble])
     }
 
-    fn deliveries(&self, task: Option<&TaskName>, most: u32) -> Result<Vec<Delivery>, StoreError> {
+    fn deliveries(&self, task: Option<&TaskName>, most: u32) -> StoreResult<Vec<Delivery>> {
         let sql =
             "SELECT d.alert, d.task, d.target, a.notice, d.tries, a.made_at, d.delivered_at, d.next_try, d.trouble
              FROM _delivery d JOIN _alert a ON a.id = d.alert WHERE CAST($1 AS text) IS NULL OR a.task = $1
@@ -237,7 +235,7 @@ impl<S: SqlStore> Outbox for S {
     }
 }
 
-fn read_entry(row: &dyn SqlRow) -> Result<OutboxEntry, StoreError> {
+fn read_entry(row: &dyn SqlRow) -> StoreResult<OutboxEntry> {
     Ok(OutboxEntry {
         id: row.get(0)?,
         task: row.get(1)?,
@@ -252,7 +250,7 @@ fn insert_alert(
     task: &TaskName,
     outgoing: &OutgoingAlert,
     now: DateTime<Utc>,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let sql = "INSERT INTO _alert (id, task, made_at, notice) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
     session.modify(sql, &[&outgoing.id, task, &now, &outgoing.json])?;
     for target in &outgoing.targets {
@@ -264,12 +262,11 @@ fn insert_alert(
     Ok(())
 }
 
-fn prune_finished(session: &impl SqlSession, task: &TaskName) -> Result<(), StoreError> {
+fn prune_finished(session: &impl SqlSession, task: &TaskName) -> StoreResult<()> {
     let sql = format!(
         "DELETE FROM _alert
          WHERE id IN (SELECT id FROM _alert WHERE task = $1 ORDER BY id DESC LIMIT {NO_LIMIT} OFFSET $2)
              AND NOT EXISTS (SELECT 1 FROM _delivery WHERE alert = id AND next_try IS NOT NULL)"
     );
-    session.modify(&sql, &[task, &MAX_FINISHED_DELIVERIES])?;
-    Ok(())
+    session.apply(&sql, &[task, &MAX_FINISHED_DELIVERIES])
 }

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::StoreError;
+use super::{StoreError, StoreResult};
 use crate::model::{RunId, Verdict};
 
 /// More ends are pending only where the disk has been full for days; the rest are found at the next start.
@@ -34,8 +34,8 @@ impl PendingEnds {
     /// Writes them with `end`. Those that fail stay pending, and the first error is returned.
     pub fn write_all(
         &mut self,
-        mut end: impl FnMut(RunId, &Verdict, DateTime<Utc>) -> Result<Verdict, StoreError>,
-    ) -> Result<(), StoreError> {
+        mut end: impl FnMut(RunId, &Verdict, DateTime<Utc>) -> StoreResult<Verdict>,
+    ) -> StoreResult<()> {
         while let Some(owed) = self.0.pop() {
             match end(owed.run, &owed.verdict, owed.ended_at) {
                 // Already ended, possibly by another daemon, or never begun: nothing is left to do.

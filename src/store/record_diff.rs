@@ -1,10 +1,12 @@
 //! A record in the history: its display name, and its changed cells as JSON.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Value as Json, json};
 
-use super::StoreError;
 use super::change_set::{CellChange, CellValue};
-use super::generation::Generation;
+use super::generation::{Generation, RowTables};
+use super::sql::SqlRow;
+use super::{StoreError, StoreResult};
 use crate::model::Facet;
 
 /// Longer texts are cut: the history says that they changed, the rows have them whole.
@@ -15,17 +17,33 @@ const MAX_NAME_CHARS: usize = 200;
 /// A record's texts and values, by column.
 pub(super) type NamedCells = Vec<(String, CellValue)>;
 
-/// A record's name and cells, from all cells of its table row in the order of the generation's columns.
-pub(super) fn name_and_cells(generation: &Generation, all: &[Json]) -> (String, NamedCells) {
-    let columns = &generation.columns;
-    let value_of = |at: usize| {
-        let is_it = |place: &usize| columns[*place].value.is_some_and(|it| it.of == at && it.facet == Facet::Value);
-        (0..columns.len()).find(is_it).map_or(Json::Null, |place| all[place].clone())
-    };
-    let texts = columns.iter().enumerate().filter(|(_, column)| column.is_text());
-    let cell = |at: usize| CellValue { text: all[at].as_str().map(str::to_owned), value: value_of(at) };
-    let cells: NamedCells = texts.map(|(at, column)| (column.stored.clone(), cell(at))).collect();
-    (name(generation.key.as_deref().unwrap_or_default(), &cells), cells)
+/// A record of a generation.
+pub(super) struct StoredRecord {
+    pub name: String,
+    pub first_seen: DateTime<Utc>,
+    pub cells: NamedCells,
+}
+
+impl StoredRecord {
+    /// Query for what [`StoredRecord::read`] takes.
+    pub fn select<S: RowTables>(generation: &Generation, which: &str) -> String {
+        let (number, cells) = (S::ROW_NUMBER, S::cells_sql(&generation.columns, |_| true));
+        format!("SELECT {number}, _first_seen{cells} FROM {} AND {which}", S::rows_sql(generation))
+    }
+
+    pub fn read(generation: &Generation, row: &dyn SqlRow) -> StoreResult<StoredRecord> {
+        let columns = &generation.columns;
+        let all: Vec<Json> = row.cells(2, columns.len())?;
+        let value_of = |at: usize| {
+            let is_it = |place: &usize| columns[*place].value.is_some_and(|it| it.of == at && it.facet == Facet::Value);
+            (0..columns.len()).find(is_it).map_or(Json::Null, |place| all[place].clone())
+        };
+        let texts = columns.iter().enumerate().filter(|(_, column)| column.is_text());
+        let cell = |at: usize| CellValue { text: all[at].as_str().map(str::to_owned), value: value_of(at) };
+        let cells: NamedCells = texts.map(|(at, column)| (column.stored.clone(), cell(at))).collect();
+        let name = name(generation.key.as_deref().unwrap_or_default(), &cells);
+        Ok(StoredRecord { name, first_seen: row.get(1)?, cells })
+    }
 }
 
 /// Display name: the texts of the key columns, or else the first text.
@@ -71,9 +89,8 @@ pub(super) fn differing_cells(old: Option<&NamedCells>, new: Option<&NamedCells>
 }
 
 /// Parses what [`differing_cells`] wrote.
-pub(super) fn read_cells(json: &str) -> Result<Vec<CellChange>, StoreError> {
-    let cells: Vec<Vec<Json>> =
-        serde_json::from_str(json).map_err(|error| StoreError::InvalidValue(error.to_string()))?;
+pub(super) fn read_cells(json: &str) -> StoreResult<Vec<CellChange>> {
+    let cells: Vec<Vec<Json>> = serde_json::from_str(json).map_err(StoreError::invalid_value)?;
     let cell_change = |cell: Vec<Json>| {
         let mut parts = cell.into_iter();
         let mut next = || parts.next().unwrap_or_default();

@@ -6,37 +6,29 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 
-use super::rows::{Review, ReviewAction, Rows};
+use super::rows::{self, BrowseQuery, Review, ReviewAction, RowReading, Rows};
 use super::runs::{BeginOutcome, RowStaging, RunEnding, RunStart, RunStarting, Runs, Trigger};
 use super::sql::SqlStore;
-use super::{StoreError, generation};
+use super::{StoreError, StoreResult, generation};
 use crate::model::{Outcome, Publication, Row, RunId, RunStatistics, TaskName, Verdict};
 
 /// Rows that are copied at a time.
-pub(super) const ROWS_PER_COPY: u64 = 5_000;
+const ROWS_PER_COPY: u64 = 5_000;
 
-/// The unpublished generations of a task, by state.
-pub trait UnpublishedGenerations {
-    fn rows_in_state(
-        &self,
-        run: RunId,
-        state: &'static str,
-        limit: u64,
-        offset: u64,
-    ) -> Result<Option<Rows>, StoreError>;
-
+/// A store whose unpublished rows can be reviewed.
+pub(super) trait ReviewedStore: SqlStore<Session: RowReading> + RunStarting + RowStaging + RunEnding {
     /// Removes all quarantined generations.
-    fn drop_quarantined_rows(&mut self, task: &TaskName) -> Result<(), StoreError>;
+    fn drop_quarantined_rows(&mut self, task: &TaskName) -> StoreResult<()>;
 }
 
-impl<S: UnpublishedGenerations + SqlStore + RunStarting + RowStaging + RunEnding> Review for S {
+impl<S: ReviewedStore> Review for S {
     fn apply_review(
         &mut self,
         task: &TaskName,
         what: ReviewAction,
         key: &[String],
         now: DateTime<Utc>,
-    ) -> Result<Option<Verdict>, StoreError> {
+    ) -> StoreResult<Option<Verdict>> {
         match what {
             ReviewAction::Accept => {
                 republish(self, task, "quarantined", "accepted from quarantine by a person", key, now)
@@ -48,19 +40,19 @@ impl<S: UnpublishedGenerations + SqlStore + RunStarting + RowStaging + RunEnding
         }
     }
 
-    fn quarantined_run(&self, task: &TaskName) -> Result<Option<RunId>, StoreError> {
+    fn quarantined_run(&self, task: &TaskName) -> StoreResult<Option<RunId>> {
         generation::newest_run(self.session(), task, "quarantined")
     }
 }
 
-fn republish<S: UnpublishedGenerations + SqlStore + RunStarting + RowStaging + RunEnding>(
-    store: &mut S,
+fn republish(
+    store: &mut impl ReviewedStore,
     task: &TaskName,
     state: &'static str,
     words: &str,
     key: &[String],
     now: DateTime<Utc>,
-) -> Result<Option<Verdict>, StoreError> {
+) -> StoreResult<Option<Verdict>> {
     let Some(from) = generation::newest_run(store.session(), task, state)? else { return Ok(None) };
     let run = RunId::new();
     let trigger = Trigger::Person;
@@ -70,7 +62,8 @@ fn republish<S: UnpublishedGenerations + SqlStore + RunStarting + RowStaging + R
     }
     let mut copied = 0;
     loop {
-        let rows = store.rows_in_state(from, state, ROWS_PER_COPY, copied)?;
+        let part = BrowseQuery::part(ROWS_PER_COPY, copied);
+        let rows = rows::rows_in_state(store.session(), from, state, &part)?;
         let Some(rows) = rows.filter(|rows| !rows.table.rows.is_empty()) else { break };
         copied += rows.table.rows.len() as u64;
         let columns = (&rows.table.columns[..], &rows.values[..]);
@@ -91,7 +84,7 @@ fn republish<S: UnpublishedGenerations + SqlStore + RunStarting + RowStaging + R
 }
 
 /// The rows as they are staged: the values follow the texts.
-pub(super) fn append_values(rows: &Rows) -> Vec<Row> {
+fn append_values(rows: &Rows) -> Vec<Row> {
     let text = |cell: &Json| match cell {
         Json::Null => None,
         Json::String(text) => Some(text.clone()),

@@ -6,11 +6,12 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::StoreError;
 use super::change_set::RecordKey;
-use super::generation::Generation;
+use super::digest::KeyHash;
+use super::generation::{self, Generation, RowTables};
 use super::names::ColumnName;
-use super::sql::{SqlRow, SqlSession};
+use super::sql::{SqlParam, SqlRow, SqlSession, SqlStore};
+use super::{StoreError, StoreResult, digest};
 use crate::model::{Facet, Row, RunId, Table, TaskName, ValueColumn, Verdict};
 
 /// Some rows of a generation, with the view's additional columns.
@@ -47,6 +48,11 @@ pub struct BrowseQuery {
 }
 
 impl BrowseQuery {
+    /// Rows in the order of the pages.
+    pub(super) fn part(limit: u64, offset: u64) -> BrowseQuery {
+        BrowseQuery { limit, offset, ..BrowseQuery::default() }
+    }
+
     /// The column of the table that sorts.
     pub(super) fn sort_column(&self, columns: &[ColumnName]) -> Option<usize> {
         let by = self.sort_by.as_deref()?;
@@ -71,26 +77,22 @@ pub enum ReviewAction {
 /// The rows of a task.
 pub trait PublishedRows {
     /// The published rows of a task in the order of its pages; `None` when nothing was ever published.
-    fn published(&self, task: &TaskName, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;
+    fn published(&self, task: &TaskName, limit: u64, offset: u64) -> StoreResult<Option<Rows>>;
 
     /// Some of the published rows; `total` is the number of all matches. An unknown column does not sort.
-    fn browse(&self, task: &TaskName, browse: &BrowseQuery) -> Result<Option<Rows>, StoreError>;
+    fn browse(&self, task: &TaskName, browse: &BrowseQuery) -> StoreResult<Option<Rows>>;
 
     /// Reads all published rows of a task in the order of its pages, as one snapshot, in bounded parts: memory use does
     /// not depend on the number of rows. A part without rows comes first, so that the columns are known. `false` when
     /// nothing was ever published.
-    fn each_published(
-        &self,
-        task: &TaskName,
-        take: &mut dyn FnMut(&Rows) -> ControlFlow<()>,
-    ) -> Result<bool, StoreError>;
+    fn each_published(&self, task: &TaskName, take: &mut dyn FnMut(&Rows) -> ControlFlow<()>) -> StoreResult<bool>;
 
     /// The quarantined rows of a run; `None` when it was not quarantined or they were removed.
-    fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> Result<Option<Rows>, StoreError>;
+    fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> StoreResult<Option<Rows>>;
 
     /// Published records by key, as one snapshot, in the order of the keys. A key consists of the cells that identify a
     /// record, under their column names in the view.
-    fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> Result<Vec<Option<Row>>, StoreError>;
+    fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> StoreResult<Vec<Option<Row>>>;
 }
 
 /// A person's decisions on unpublished rows.
@@ -103,14 +105,119 @@ pub trait Review {
         what: ReviewAction,
         key: &[String],
         now: DateTime<Utc>,
-    ) -> Result<Option<Verdict>, StoreError>;
+    ) -> StoreResult<Option<Verdict>>;
 
     /// The run whose rows are quarantined, if there is one.
-    fn quarantined_run(&self, task: &TaskName) -> Result<Option<RunId>, StoreError>;
+    fn quarantined_run(&self, task: &TaskName) -> StoreResult<Option<RunId>>;
+}
+
+/// Reading rows, where the databases differ.
+pub(super) trait RowReading: RowTables {
+    /// Row numbers have no gaps, so that an offset needs no counting.
+    const IS_NUMBERED_WITHOUT_GAPS: bool;
+
+    /// What `$1` of [`RowReading::contains_sql`] is for a text.
+    fn pattern(text: &str) -> String;
+
+    /// Condition that a cell contains the text of `$1`.
+    fn contains_sql(cell: &str) -> String;
+
+    /// How a column sorts, with a comma after it. Empty cells are last in both directions.
+    fn order_sql(cell: &str, column: &ColumnName, direction: &str) -> String;
+
+    /// As [`PublishedRows::each_published`].
+    fn each_published(&self, task: &TaskName, take: &mut dyn FnMut(&Rows) -> ControlFlow<()>) -> StoreResult<bool>;
+
+    /// The oldest record of each key.
+    fn rows_by_key(&self, generation: &Generation, keys: &[KeyHash]) -> StoreResult<Vec<Option<Row>>>;
+}
+
+impl<S: SqlStore<Session: RowReading>> PublishedRows for S {
+    fn published(&self, task: &TaskName, limit: u64, offset: u64) -> StoreResult<Option<Rows>> {
+        self.browse(task, &BrowseQuery::part(limit, offset))
+    }
+
+    fn browse(&self, task: &TaskName, browse: &BrowseQuery) -> StoreResult<Option<Rows>> {
+        read(self.session(), "task = $1 AND state = 'published'", task, browse)
+    }
+
+    fn each_published(&self, task: &TaskName, take: &mut dyn FnMut(&Rows) -> ControlFlow<()>) -> StoreResult<bool> {
+        self.session().each_published(task, take)
+    }
+
+    fn quarantined_rows(&self, run: RunId, limit: u64, offset: u64) -> StoreResult<Option<Rows>> {
+        rows_in_state(self.session(), run, "quarantined", &BrowseQuery::part(limit, offset))
+    }
+
+    fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> StoreResult<Vec<Option<Row>>> {
+        let hash = |key: &Vec<(&str, &str)>| digest::record_digest(key.iter().copied()).to_be_bytes();
+        let keys: Vec<KeyHash> = keys.iter().map(hash).collect();
+        self.session().in_snapshot(|| match generation::published(self.session(), task)? {
+            Some(generation) => self.session().rows_by_key(&generation, &keys),
+            None => Ok(vec![None; keys.len()]),
+        })
+    }
+}
+
+/// Some rows of a run, which are in a state.
+pub(super) fn rows_in_state(
+    session: &impl RowReading,
+    run: RunId,
+    state: &str,
+    browse: &BrowseQuery,
+) -> StoreResult<Option<Rows>> {
+    read(session, &format!("run = $1 AND state = '{state}'"), &run, browse)
+}
+
+/// Some rows of the newest generation that meets a condition on one value.
+fn read(
+    session: &impl RowReading,
+    condition: &str,
+    value: &dyn SqlParam,
+    browse: &BrowseQuery,
+) -> StoreResult<Option<Rows>> {
+    // One snapshot: a publication in between must not drop the table.
+    session.in_snapshot(|| {
+        let found = generation::find(session, condition, value)?;
+        found.map(|generation| read_part(session, &generation, browse)).transpose()
+    })
+}
+
+pub(super) fn read_part<S: RowReading>(
+    session: &S,
+    generation: &Generation,
+    browse: &BrowseQuery,
+) -> StoreResult<Rows> {
+    let mut rows = without_rows(session, generation)?;
+    let columns = &generation.columns;
+    let pattern = browse.contains.as_deref().filter(|text| !text.is_empty()).map(S::pattern);
+    let texts = columns.iter().enumerate().filter(|(_, column)| column.is_text());
+    let each: String = texts.map(|(at, it)| format!(" OR {}", S::contains_sql(&S::cell_sql(at, it)))).collect();
+    let condition = format!("(CAST($1 AS text) IS NULL{each})");
+    if pattern.is_some() {
+        let sql = format!("SELECT count(*) FROM {} AND {condition}", S::rows_sql(generation));
+        rows.total = u64::try_from(session.query_number(&sql, &[&pattern])?).unwrap_or(0);
+    }
+    let direction = if browse.descending { "DESC" } else { "ASC" };
+    let sorted = browse.sort_column(columns);
+    let order = sorted.map(|at| S::order_sql(&S::cell_sql(at, &columns[at]), &columns[at], direction));
+    let is_plain = S::IS_NUMBERED_WITHOUT_GAPS && pattern.is_none() && order.is_none();
+    let (after, offset) = if is_plain { (browse.offset, 0) } else { (0, browse.offset) };
+    let (select, number, order) = (select::<S>(generation), S::ROW_NUMBER, order.unwrap_or_default());
+    let sql = format!("{select} AND {number} > $2 AND {condition} ORDER BY {order}{number} LIMIT $3 OFFSET $4");
+    let layout = RowLayout::of(generation);
+    session.query(&sql, &[&pattern, &after, &browse.limit, &offset], |row| layout.append_row(row, &mut rows))?;
+    Ok(rows)
+}
+
+/// Selects everything that [`RowLayout::append_row`] reads of a row.
+pub(super) fn select<S: RowTables>(generation: &Generation) -> String {
+    let cells = S::cells_sql(&generation.columns, |_| true);
+    format!("SELECT _page, _first_seen, _key{cells} FROM {}", S::rows_sql(generation))
 }
 
 /// What is known of a generation before any row is read.
-pub(super) fn without_rows(session: &impl SqlSession, generation: &Generation) -> Result<Rows, StoreError> {
+pub(super) fn without_rows(session: &impl SqlSession, generation: &Generation) -> StoreResult<Rows> {
     let sql = "SELECT run, last_seen FROM _generation WHERE id = $1";
     let seen = session.query_first(sql, &[&generation.id], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let gone = || StoreError::InvalidValue(format!("generation {} is gone", generation.id));
@@ -145,7 +252,7 @@ impl RowLayout {
     }
 
     /// Appends a row of `_page`, `_first_seen`, `_key` and all cells, and returns the number of bytes of its texts.
-    pub fn append_row(&self, row: &dyn SqlRow, rows: &mut Rows) -> Result<usize, StoreError> {
+    pub fn append_row(&self, row: &dyn SqlRow, rows: &mut Rows) -> StoreResult<usize> {
         let cells: Vec<Option<String>> = self.texts.iter().map(|at| row.get(at + 3)).collect::<Result<_, _>>()?;
         let bytes = cells.iter().flatten().map(String::len).sum();
         rows.table.rows.push(Row { cells, page: row.get(0)? });

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::pending_ends::PendingEnds;
 use super::retention::RetentionLimits;
 use super::sql::{FromSqlValue, SqlRow, SqlSession, SqlStore, SqlValue};
-use super::{StoreError, decode, run_end};
+use super::{StoreError, StoreResult, decode, run_end};
 use crate::model::{PastRun, Row, RunId, RunStatistics, TaskName, ValueColumn, Verdict};
 
 /// Runs that are removed at the end of a run, where one is enough; the rest is left to `gc`.
@@ -78,26 +78,26 @@ impl RunRow {
 
 /// Starting runs.
 pub trait RunStarting {
-    fn begin_run(&mut self, start: &RunStart) -> Result<BeginOutcome, StoreError>;
+    fn begin_run(&mut self, start: &RunStart) -> StoreResult<BeginOutcome>;
 }
 
 /// Running and past runs.
 pub trait Runs {
     /// Sets the child's process id, known once it is spawned.
-    fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError>;
+    fn set_pid(&mut self, run: RunId, pid: u32) -> StoreResult<()>;
 
     /// The last runs of a task that have ended, newest first.
-    fn past_verdicts(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+    fn past_verdicts(&self, task: &TaskName, n: u32) -> StoreResult<Vec<PastRun>> {
         Ok(self.past_runs(task, n)?.into_iter().filter_map(RunRow::into_past).collect())
     }
 
     /// The last runs of a task that were published, newest first, however many others came since.
-    fn good_runs(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError>;
+    fn good_runs(&self, task: &TaskName, n: u32) -> StoreResult<Vec<PastRun>>;
 
     /// As `past_verdicts`, with everything that is kept of a run.
-    fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError>;
+    fn past_runs(&self, task: &TaskName, n: u32) -> StoreResult<Vec<RunRow>>;
 
-    fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError>;
+    fn run(&self, run: RunId) -> StoreResult<Option<RunRow>>;
 }
 
 /// Staging the rows of a running run.
@@ -112,7 +112,7 @@ pub trait RowStaging {
         key: &[String],
         rows: &[Row],
         now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         self.stage_values(run, task, (columns, &[]), key, rows, now)
     }
 
@@ -125,7 +125,7 @@ pub trait RowStaging {
         key: &[String],
         rows: &[Row],
         now: DateTime<Utc>,
-    ) -> Result<(), StoreError>;
+    ) -> StoreResult<()>;
 }
 
 /// Ending a run.
@@ -140,10 +140,10 @@ pub trait RunEnding {
     /// Ends a run, and publishes its rows when the verdict says so. Returns the verdict as it was recorded: `changed`
     /// becomes `unchanged` where the published rows are equal, and a verdict that contradicts the staged rows becomes
     /// one that publishes nothing. After an error the run is still running, and can be ended otherwise.
-    fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError>;
+    fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> StoreResult<Verdict>;
 
     /// At the daemon's start: interrupted runs are recorded as `crash`, and their staged rows are removed.
-    fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError>;
+    fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> StoreResult<Vec<(RunId, TaskName)>>;
 
     /// Ends a failed run, now or as soon as the store can be written to. Its rows are dropped either way.
     fn end_failed(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) {
@@ -154,7 +154,7 @@ pub trait RunEnding {
     }
 
     /// Writes the pending ends.
-    fn write_pending_ends(&mut self) -> Result<(), StoreError> {
+    fn write_pending_ends(&mut self) -> StoreResult<()> {
         let mut owed = std::mem::take(self.pending_ends());
         let written = owed.write_all(|run, verdict, ended_at| self.end_run(run, verdict, ended_at));
         *self.pending_ends() = owed;
@@ -172,27 +172,26 @@ pub trait RunEnding {
 }
 
 impl<S: SqlStore> Runs for S {
-    fn set_pid(&mut self, run: RunId, pid: u32) -> Result<(), StoreError> {
-        self.session().modify("UPDATE _runs SET pid = $2 WHERE id = $1", &[&run, &pid])?;
-        Ok(())
+    fn set_pid(&mut self, run: RunId, pid: u32) -> StoreResult<()> {
+        self.session().apply("UPDATE _runs SET pid = $2 WHERE id = $1", &[&run, &pid])
     }
 
-    fn good_runs(&self, task: &TaskName, n: u32) -> Result<Vec<PastRun>, StoreError> {
+    fn good_runs(&self, task: &TaskName, n: u32) -> StoreResult<Vec<PastRun>> {
         let runs = newest(self.session(), task, n, "outcome = 'published'")?;
         Ok(runs.into_iter().filter_map(RunRow::into_past).collect())
     }
 
-    fn past_runs(&self, task: &TaskName, n: u32) -> Result<Vec<RunRow>, StoreError> {
+    fn past_runs(&self, task: &TaskName, n: u32) -> StoreResult<Vec<RunRow>> {
         newest(self.session(), task, n, "ended IS NOT NULL")
     }
 
-    fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
+    fn run(&self, run: RunId) -> StoreResult<Option<RunRow>> {
         let sql = format!("SELECT {RUN_COLUMNS}, r.figures FROM _runs r WHERE id = $1");
         self.session().query_first(&sql, &[&run], read_with_statistics)
     }
 }
 
-fn newest(session: &impl SqlSession, task: &TaskName, n: u32, which: &str) -> Result<Vec<RunRow>, StoreError> {
+fn newest(session: &impl SqlSession, task: &TaskName, n: u32, which: &str) -> StoreResult<Vec<RunRow>> {
     let sql = format!(
         "SELECT {RUN_COLUMNS}, r.figures FROM _runs r WHERE task = $1 AND {which}
          ORDER BY started DESC, id DESC LIMIT $2"
@@ -207,7 +206,7 @@ pub(super) const RUN_COLUMNS: &str = "r.id, r.task, r.slot, r.trigger, r.started
                                       r.cause, r.sentence, r.similarity, r.rows, r.pages, r.provisional";
 
 /// As `read`, with the statistics, which are the last column. The status of ten thousand tasks does without them.
-fn read_with_statistics(row: &dyn SqlRow) -> Result<RunRow, StoreError> {
+fn read_with_statistics(row: &dyn SqlRow) -> StoreResult<RunRow> {
     let mut run = read(row, 0)?;
     if let Some((_, verdict)) = &mut run.end {
         verdict.statistics = decode::statistics(row.get::<Option<String>>(COLUMN_COUNT)?.as_deref());
@@ -215,7 +214,7 @@ fn read_with_statistics(row: &dyn SqlRow) -> Result<RunRow, StoreError> {
     Ok(run)
 }
 
-pub(super) fn read(row: &dyn SqlRow, from: usize) -> Result<RunRow, StoreError> {
+pub(super) fn read(row: &dyn SqlRow, from: usize) -> StoreResult<RunRow> {
     let text = |index: usize| row.get::<String>(from + index);
     let start = RunStart {
         run: row.get(from)?,
@@ -240,7 +239,7 @@ pub(super) fn read(row: &dyn SqlRow, from: usize) -> Result<RunRow, StoreError> 
 }
 
 impl FromSqlValue for Trigger {
-    fn from_sql_value(value: SqlValue<'_>) -> Result<Trigger, StoreError> {
+    fn from_sql_value(value: SqlValue<'_>) -> StoreResult<Trigger> {
         let word = String::from_sql_value(value)?;
         let found = Trigger::ALL.iter().copied().find(|trigger| trigger.word() == word);
         found.ok_or_else(|| StoreError::InvalidValue(format!("`{word}` is not a run trigger")))
@@ -248,14 +247,13 @@ impl FromSqlValue for Trigger {
 }
 
 /// Adds the task of a run that starts, where it is new.
-pub(super) fn add_task(session: &impl SqlSession, start: &RunStart) -> Result<(), StoreError> {
+pub(super) fn add_task(session: &impl SqlSession, start: &RunStart) -> StoreResult<()> {
     let sql = "INSERT INTO _task (name, added_at) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-    session.modify(sql, &[&start.task, &start.started_at])?;
-    Ok(())
+    session.apply(sql, &[&start.task, &start.started_at])
 }
 
 /// Records the slot of a run that has started.
-pub(super) fn record_slot(session: &impl SqlSession, start: &RunStart) -> Result<(), StoreError> {
+pub(super) fn record_slot(session: &impl SqlSession, start: &RunStart) -> StoreResult<()> {
     if let Some(slot) = start.slot {
         let sql = "UPDATE _task SET last_slot = $2 WHERE name = $1 AND (last_slot IS NULL OR last_slot < $2)";
         session.modify(sql, &[&start.task, &slot])?;
@@ -270,7 +268,7 @@ pub(super) fn record_end(
     task: &TaskName,
     verdict: &Verdict,
     now: DateTime<Utc>,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     session.modify(
         "UPDATE _runs SET ended = $2, outcome = $3, cause = $4, sentence = $5, similarity = $6, rows = $7, pages = $8,
              provisional = $9, figures = $10 WHERE id = $1",
@@ -288,17 +286,16 @@ pub(super) fn record_end(
         ],
     )?;
     let last_ok = verdict.outcome.is_published().then_some(now);
-    session.modify(
+    session.apply(
         "UPDATE _task SET last_run = $2, last_ok = coalesce($3, last_ok),
              fails = CASE CAST($4 AS text) WHEN 'reset' THEN 0 WHEN 'count' THEN fails + 1 ELSE fails END
          WHERE name = $1",
         &[task, &run, &last_ok, &run_end::failure_count_action(verdict.outcome)],
-    )?;
-    Ok(())
+    )
 }
 
 /// Removes the oldest runs of a task, and the traces of all but the newest.
-pub(super) fn prune(session: &impl SqlSession, task: &TaskName, keep: RetentionLimits) -> Result<(), StoreError> {
+pub(super) fn prune(session: &impl SqlSession, task: &TaskName, keep: RetentionLimits) -> StoreResult<()> {
     let beyond = "SELECT id FROM _runs WHERE task = $1 ORDER BY started DESC, id DESC LIMIT $3 OFFSET $2";
     let traces = format!("DELETE FROM _trace WHERE run IN ({beyond})");
     session.modify(&traces, &[task, &keep.traces, &RUNS_PRUNED_PER_END])?;
@@ -306,6 +303,5 @@ pub(super) fn prune(session: &impl SqlSession, task: &TaskName, keep: RetentionL
         "DELETE FROM _runs WHERE id IN ({beyond}) AND ended IS NOT NULL
              AND id NOT IN (SELECT run FROM _generation WHERE task = $1)"
     );
-    session.modify(&runs, &[task, &keep.runs, &RUNS_PRUNED_PER_END])?;
-    Ok(())
+    session.apply(&runs, &[task, &keep.runs, &RUNS_PRUNED_PER_END])
 }

@@ -8,7 +8,7 @@ mod words;
 
 use chrono::{DateTime, Utc};
 
-use super::StoreError;
+use super::StoreResult;
 use super::sql::SqlSession;
 use crate::model::{Row, TaskName};
 
@@ -75,18 +75,18 @@ pub struct IndexProgress {
 /// Full-text search and the maintenance of its index.
 pub trait FullTextSearch {
     /// Returns only rows that are published at this moment and match.
-    fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError>;
+    fn search(&self, wanted: &SearchRequest) -> StoreResult<SearchResults>;
 
     /// Indexes some of a task's published rows, in one short transaction. After an interruption the next call
     /// continues.
-    fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError>;
+    fn index_next_part(&mut self, task: &TaskName) -> StoreResult<IndexProgress>;
 
     /// Tasks whose published rows are not completely indexed, with their row counts.
-    fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError>;
+    fn unindexed_tasks(&self) -> StoreResult<Vec<(TaskName, u64)>>;
 }
 
 /// As [`FullTextSearch::unindexed_tasks`].
-pub(super) fn unindexed_tasks(session: &impl SqlSession) -> Result<Vec<(TaskName, u64)>, StoreError> {
+pub(super) fn unindexed_tasks(session: &impl SqlSession) -> StoreResult<Vec<(TaskName, u64)>> {
     let sql = "SELECT t.name, g.rows FROM _task t JOIN _generation g ON g.id = t.published
                LEFT JOIN _indexed i ON i.task = t.name WHERE i.digest IS DISTINCT FROM g.digest ORDER BY t.name";
     session.query(sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))

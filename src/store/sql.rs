@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use super::retention::RetentionLimits;
-use super::{StoreError, decode, timestamp};
+use super::{StoreError, StoreResult, decode, timestamp};
 use crate::model::{RunId, TaskName};
 
 /// `LIMIT` of a query that skips rows and limits nothing: SQLite requires a limit before an `OFFSET`.
@@ -36,26 +36,61 @@ pub trait SqlParam {
 
 /// A type that a cell can be decoded into. Stored values are not trusted: each is validated.
 pub trait FromSqlValue: Sized {
-    fn from_sql_value(value: SqlValue<'_>) -> Result<Self, StoreError>;
+    fn from_sql_value(value: SqlValue<'_>) -> StoreResult<Self>;
 }
 
 /// One row of an answer.
 pub trait SqlRow {
-    fn cell(&self, at: usize) -> Result<SqlValue<'_>, StoreError>;
+    fn cell(&self, at: usize) -> StoreResult<SqlValue<'_>>;
 }
 
 impl dyn SqlRow + '_ {
-    pub fn get<T: FromSqlValue>(&self, at: usize) -> Result<T, StoreError> {
+    pub fn get<T: FromSqlValue>(&self, at: usize) -> StoreResult<T> {
         T::from_sql_value(self.cell(at)?)
     }
 
+    /// A text, without copying it.
+    pub fn text(&self, at: usize) -> StoreResult<Option<&str>> {
+        match self.cell(at)? {
+            SqlValue::Null => Ok(None),
+            SqlValue::Text(Cow::Borrowed(text)) => Ok(Some(text)),
+            other => Err(unexpected(&other, "text")),
+        }
+    }
+
+    /// The texts from a cell on, under these names; empty cells are left out.
+    pub fn named_texts<'r>(&'r self, from: usize, names: &[&'r str]) -> StoreResult<Vec<(&'r str, &'r str)>> {
+        let mut texts = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate() {
+            texts.extend(self.text(from + at)?.map(|text| (*name, text)));
+        }
+        Ok(texts)
+    }
+
+    /// Decodes all cells from one on.
+    pub fn cells<T: FromSqlValue>(&self, from: usize, count: usize) -> StoreResult<Vec<T>> {
+        (from..from + count).map(|at| self.get(at)).collect()
+    }
+
     /// Decodes a text of JSON.
-    pub fn json<T: DeserializeOwned>(&self, at: usize) -> Result<T, StoreError> {
+    pub fn json<T: DeserializeOwned>(&self, at: usize) -> StoreResult<T> {
         match self.cell(at)? {
             SqlValue::Text(json) => serde_json::from_str(&json).map_err(StoreError::invalid_value),
             other => Err(unexpected(&other, "JSON")),
         }
     }
+}
+
+/// Receives one row after the other.
+pub type RowSink<'t> = &'t mut dyn FnMut(&dyn SqlRow) -> StoreResult<()>;
+
+/// Which rows of an answer are wanted, and how.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum FetchedRows {
+    All,
+    First,
+    /// All, one after the other, however many there are.
+    Streamed,
 }
 
 /// A connection to a database.
@@ -67,46 +102,64 @@ pub trait SqlSession {
     const ROWS_TABLE: &'static str;
 
     /// Executes a statement that returns no rows; returns the number of rows that it affected.
-    fn modify(&self, sql: &str, values: SqlParams<'_>) -> Result<u64, StoreError>;
+    fn modify(&self, sql: &str, values: SqlParams<'_>) -> StoreResult<u64>;
+
+    /// As `modify`, where the number does not matter.
+    fn apply(&self, sql: &str, values: SqlParams<'_>) -> StoreResult<()> {
+        self.modify(sql, values).map(|_| ())
+    }
+
+    /// Passes the rows of an answer to `take`.
+    fn fetch(&self, which: FetchedRows, sql: &str, values: SqlParams<'_>, take: RowSink<'_>) -> StoreResult<()>;
 
     fn query<T>(
         &self,
         sql: &str,
         values: SqlParams<'_>,
-        read: impl FnMut(&dyn SqlRow) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError>;
+        mut read: impl FnMut(&dyn SqlRow) -> StoreResult<T>,
+    ) -> StoreResult<Vec<T>> {
+        let mut found = Vec::new();
+        self.fetch(FetchedRows::All, sql, values, &mut |row| read(row).map(|it| found.push(it)))?;
+        Ok(found)
+    }
 
     /// For a query that returns one row at most.
     fn query_first<T>(
         &self,
         sql: &str,
         values: SqlParams<'_>,
-        read: impl FnMut(&dyn SqlRow) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError>;
+        mut read: impl FnMut(&dyn SqlRow) -> StoreResult<T>,
+    ) -> StoreResult<Option<T>> {
+        let mut found = None;
+        self.fetch(FetchedRows::First, sql, values, &mut |row| read(row).map(|it| found = Some(it)))?;
+        Ok(found)
+    }
 
     /// Passes every row of an answer to `take`, without keeping them.
     fn query_each(
         &self,
         sql: &str,
         values: SqlParams<'_>,
-        take: impl FnMut(&dyn SqlRow) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError>;
+        mut take: impl FnMut(&dyn SqlRow) -> StoreResult<()>,
+    ) -> StoreResult<()> {
+        self.fetch(FetchedRows::Streamed, sql, values, &mut take)
+    }
 
     /// A single number of an answer that always has one row.
-    fn query_number(&self, sql: &str, values: SqlParams<'_>) -> Result<i64, StoreError> {
+    fn query_number(&self, sql: &str, values: SqlParams<'_>) -> StoreResult<i64> {
         let found = self.query_first(sql, values, |row| row.get(0))?;
         found.ok_or_else(|| StoreError::InvalidValue("an answer without a row".to_owned()))
     }
 
     /// Executes `work` in one transaction. It may be executed more than once, so it must change nothing else. Inside
     /// another transaction it is part of that.
-    fn in_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError>;
+    fn in_transaction<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T>;
 
     /// All queries of `work` read one snapshot.
-    fn in_snapshot<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError>;
+    fn in_snapshot<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T>;
 
     /// Executes `work` and rolls it back.
-    fn in_rolled_back_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError>;
+    fn in_rolled_back_transaction<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T>;
 }
 
 /// A database whose concerns are written once, where their SQL is the same in every database.
@@ -118,14 +171,18 @@ pub trait SqlStore {
     fn retention(&self) -> RetentionLimits;
 
     /// Refuses to write where what is reported as stored would be lost.
-    fn ensure_writable(&self) -> Result<(), StoreError>;
+    fn ensure_writable(&self) -> StoreResult<()> {
+        Ok(())
+    }
 
     /// The task of a run that has not ended, and still belongs to this daemon.
-    fn require_open(&self, run: RunId) -> Result<TaskName, StoreError>;
+    fn require_open(&self, run: RunId) -> StoreResult<TaskName>;
 
-    /// Condition that this daemon owns a task; holds for every task where the store acts for no daemon of a fleet. Only
-    /// the owner sends a task's alerts and maintains its history.
-    fn owned_condition(&self, name: &str) -> String;
+    /// Condition that this daemon owns a task; holds for every task where the store acts for no daemon of a fleet, as
+    /// the one writer of a file. Only the owner sends a task's alerts and maintains its history.
+    fn owned_condition(&self, _name: &str) -> String {
+        "TRUE".to_owned()
+    }
 }
 
 impl<T: SqlParam + ?Sized> SqlParam for &T {
@@ -167,7 +224,7 @@ parameters! {
 }
 
 impl<T: FromSqlValue> FromSqlValue for Option<T> {
-    fn from_sql_value(value: SqlValue<'_>) -> Result<Option<T>, StoreError> {
+    fn from_sql_value(value: SqlValue<'_>) -> StoreResult<Option<T>> {
         if value == SqlValue::Null { Ok(None) } else { T::from_sql_value(value).map(Some) }
     }
 }
@@ -175,7 +232,7 @@ impl<T: FromSqlValue> FromSqlValue for Option<T> {
 macro_rules! cells {
     ($($type:ty: $($pattern:pat => $decoded:expr),+;)+) => {$(
         impl FromSqlValue for $type {
-            fn from_sql_value(value: SqlValue<'_>) -> Result<$type, StoreError> {
+            fn from_sql_value(value: SqlValue<'_>) -> StoreResult<$type> {
                 match value {
                     $($pattern => $decoded,)+
                     other => Err(unexpected(&other, stringify!($type))),
@@ -205,7 +262,7 @@ cells! {
 
 /// A cell of a published row. Booleans are 0 and 1, as in SQLite, which has none.
 impl FromSqlValue for Json {
-    fn from_sql_value(value: SqlValue<'_>) -> Result<Json, StoreError> {
+    fn from_sql_value(value: SqlValue<'_>) -> StoreResult<Json> {
         Ok(match value {
             SqlValue::Text(text) => text.into(),
             SqlValue::Int(number) => number.into(),

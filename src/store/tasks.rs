@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
+use super::StoreResult;
 use super::runs::{self, RUN_COLUMNS};
 use super::sql::{SqlParam, SqlParams, SqlSession, SqlStore};
 use crate::model::{PastRun, RunId, TaskName};
@@ -74,38 +74,38 @@ pub enum FolderState {
 /// Task records.
 pub trait Tasks {
     /// The tasks that this store looks after: all it knows, or in a fleet those that this daemon owns.
-    fn task_names(&self) -> Result<Vec<TaskName>, StoreError>;
+    fn task_names(&self) -> StoreResult<Vec<TaskName>>;
 
     /// Records the result of a scan of tasks/ in one transaction: ten thousand new folders cost one wait for the disk.
-    fn record_folder_states(&mut self, seen: &[FolderState], now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn record_folder_states(&mut self, seen: &[FolderState], now: DateTime<Utc>) -> StoreResult<()>;
 
     /// Next due times of many tasks, in one transaction.
-    fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError>;
+    fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> StoreResult<()>;
 
     /// Records that a folder exists: new, edited, or back again.
-    fn upsert_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn upsert_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> StoreResult<()>;
 
     /// Records that a folder is gone. Its rows, its view and its runs stay.
-    fn mark_task_removed(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError>;
+    fn mark_task_removed(&mut self, name: &TaskName, now: DateTime<Utc>) -> StoreResult<()>;
 
-    fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError>;
+    fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> StoreResult<()>;
 
-    fn set_paused(&mut self, name: &TaskName, paused: bool) -> Result<(), StoreError>;
+    fn set_paused(&mut self, name: &TaskName, paused: bool) -> StoreResult<()>;
 
     /// Sets what is wrong with the folder, for the status table; `None` once it is repaired.
-    fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> Result<(), StoreError>;
+    fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> StoreResult<()>;
 
     /// Every task ever seen, by name, in two queries.
-    fn tasks(&self) -> Result<Vec<TaskRow>, StoreError>;
+    fn tasks(&self) -> StoreResult<Vec<TaskRow>>;
 }
 
 impl<S: SqlStore> Tasks for S {
-    fn task_names(&self) -> Result<Vec<TaskName>, StoreError> {
+    fn task_names(&self) -> StoreResult<Vec<TaskName>> {
         let sql = format!("SELECT name FROM _task WHERE {} ORDER BY name", self.owned_condition("name"));
         self.session().query(&sql, &[], |row| row.get(0))
     }
 
-    fn record_folder_states(&mut self, seen: &[FolderState], now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn record_folder_states(&mut self, seen: &[FolderState], now: DateTime<Utc>) -> StoreResult<()> {
         let session = self.session();
         session.in_transaction(|| {
             seen.iter().try_for_each(|seen| match seen {
@@ -122,58 +122,51 @@ impl<S: SqlStore> Tasks for S {
         })
     }
 
-    fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> Result<(), StoreError> {
+    fn set_all_next_due(&mut self, due: &[(TaskName, Option<DateTime<Utc>>)]) -> StoreResult<()> {
         self.session().in_transaction(|| due.iter().try_for_each(|(name, due)| set_next_due(self, name, *due)))
     }
 
-    fn upsert_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn upsert_task(&mut self, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> StoreResult<()> {
         upsert(self.session(), name, title, now)
     }
 
-    fn mark_task_removed(&mut self, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn mark_task_removed(&mut self, name: &TaskName, now: DateTime<Utc>) -> StoreResult<()> {
         mark_removed(self.session(), name, now)
     }
 
-    fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError> {
+    fn set_next_due(&mut self, name: &TaskName, due: Option<DateTime<Utc>>) -> StoreResult<()> {
         set_next_due(self, name, due)
     }
 
-    fn set_paused(&mut self, name: &TaskName, paused: bool) -> Result<(), StoreError> {
+    fn set_paused(&mut self, name: &TaskName, paused: bool) -> StoreResult<()> {
         set(self.session(), name, "paused", &paused, "TRUE")
     }
 
-    fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> Result<(), StoreError> {
+    fn set_problem(&mut self, name: &TaskName, problem: Option<&str>) -> StoreResult<()> {
         set(self.session(), name, "problem", &problem, "TRUE")
     }
 
-    fn tasks(&self) -> Result<Vec<TaskRow>, StoreError> {
+    fn tasks(&self) -> StoreResult<Vec<TaskRow>> {
         tasks_where(self.session(), "TRUE", &[])
     }
 }
 
-fn upsert(
-    session: &impl SqlSession,
-    name: &TaskName,
-    title: Option<&str>,
-    now: DateTime<Utc>,
-) -> Result<(), StoreError> {
-    session.modify(
+fn upsert(session: &impl SqlSession, name: &TaskName, title: Option<&str>, now: DateTime<Utc>) -> StoreResult<()> {
+    session.apply(
         "INSERT INTO _task (name, title, added_at) VALUES ($1, $2, $3)
          ON CONFLICT (name) DO UPDATE SET title = excluded.title, removed_at = NULL
              WHERE _task.title IS DISTINCT FROM excluded.title OR _task.removed_at IS NOT NULL",
         &[name, &title, &now],
-    )?;
-    Ok(())
+    )
 }
 
-fn mark_removed(session: &impl SqlSession, name: &TaskName, now: DateTime<Utc>) -> Result<(), StoreError> {
+fn mark_removed(session: &impl SqlSession, name: &TaskName, now: DateTime<Utc>) -> StoreResult<()> {
     let sql = "UPDATE _task SET removed_at = $2, next_due = NULL, problem = NULL WHERE name = $1";
-    session.modify(sql, &[name, &now])?;
-    Ok(())
+    session.apply(sql, &[name, &now])
 }
 
 /// Only the owner sets when a task is due next; a daemon that has lost it changes nothing.
-fn set_next_due(store: &impl SqlStore, name: &TaskName, due: Option<DateTime<Utc>>) -> Result<(), StoreError> {
+fn set_next_due(store: &impl SqlStore, name: &TaskName, due: Option<DateTime<Utc>>) -> StoreResult<()> {
     set(store.session(), name, "next_due", &due, &store.owned_condition("name"))
 }
 
@@ -184,11 +177,10 @@ fn set(
     column: &'static str,
     value: &dyn SqlParam,
     condition: &str,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let sql =
         format!("UPDATE _task SET {column} = $2 WHERE name = $1 AND {column} IS DISTINCT FROM $2 AND {condition}");
-    session.modify(&sql, &[name, value])?;
-    Ok(())
+    session.apply(&sql, &[name, value])
 }
 
 /// The tasks that meet a condition on `_task` under the name `t`.
@@ -196,7 +188,7 @@ pub(super) fn tasks_where(
     session: &impl SqlSession,
     condition: &str,
     values: SqlParams<'_>,
-) -> Result<Vec<TaskRow>, StoreError> {
+) -> StoreResult<Vec<TaskRow>> {
     let sql = format!(
         "SELECT t.name, t.title, t.paused, t.removed_at IS NOT NULL, t.next_due, t.last_slot, t.problem,
              t.published_rows, t.previous_rows, t.last_ok, t.fails, {RUN_COLUMNS}
@@ -227,7 +219,7 @@ pub(super) fn tasks_where(
     })
 }
 
-fn running(session: &impl SqlSession) -> Result<HashMap<TaskName, DateTime<Utc>>, StoreError> {
+fn running(session: &impl SqlSession) -> StoreResult<HashMap<TaskName, DateTime<Utc>>> {
     let sql = "SELECT task, min(started) FROM _runs WHERE ended IS NULL GROUP BY task";
     Ok(session.query(sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, SecondsFormat, SubsecRound, Utc};
 
-use super::StoreError;
+use super::{StoreError, StoreResult};
 
 pub(super) fn text(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
@@ -22,7 +22,7 @@ pub(super) fn of_millis(millis: i64) -> DateTime<Utc> {
     DateTime::from_timestamp_millis(millis).unwrap_or(DateTime::UNIX_EPOCH)
 }
 
-pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, StoreError> {
+pub(super) fn parse(text: &str) -> StoreResult<DateTime<Utc>> {
     DateTime::parse_from_rfc3339(text)
         .map(|at| at.to_utc())
         .map_err(|_| StoreError::InvalidValue(format!("`{text}` is not a timestamp")))

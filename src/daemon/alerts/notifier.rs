@@ -4,12 +4,10 @@
 //! Delivery is at least once: a `kill -9` between delivery and mark delivers it again, under the same id.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use futures_util::FutureExt;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -139,8 +137,8 @@ async fn due_entries(
 /// Makes one attempt and stores its result.
 async fn deliver_entry(bag: &NotifierContext, letter: &OutboxEntry) {
     // A panic is retried like any error; otherwise the entry would stay under way for ever.
-    let done = AssertUnwindSafe(try_once(bag, letter)).catch_unwind().await;
-    let done = done.unwrap_or_else(|panic| Err(format!("pieme panicked: {}", threads::panic_message(panic)).into()));
+    let done = threads::catch_panic_of(try_once(bag, letter)).await;
+    let done = done.unwrap_or_else(|why| Err(format!("pieme panicked: {why}").into()));
     let (now, task, target) = (Utc::now(), &letter.task, DeliveryTarget::redacted(&letter.target));
     bag.metrics.count_delivery(done.is_ok());
     let marked = match done {

@@ -115,21 +115,15 @@ impl FolderSync {
             // The store has no version of it, so it is another store than before.
             (true, None) => self.sync_existing(store, task, None, None),
             (true, head) => self.sync_existing(store, task, known, head),
-            (false, Some(head)) if head.removed => {
-                self.forget(task);
-                Ok(())
-            }
-            (false, Some(_)) if known.is_none() || empty => {
+            (false, Some(there)) if !there.removed && (known.is_none() || empty) => {
                 shared_files::make_folder(&self.tasks.join(task.as_str()))?;
                 self.sync_existing(store, task, None, head)
             }
-            (false, Some(_)) => {
-                tracing::info!(%task, "{task}: the folder was deleted here; deleting it in the whole fleet");
-                store.remove_folder(task, now)?;
-                self.forget(task);
-                Ok(())
-            }
-            (false, None) => {
+            (false, head) => {
+                if head.is_some_and(|head| !head.removed) {
+                    tracing::info!(%task, "{task}: the folder was deleted here; deleting it in the whole fleet");
+                    store.remove_folder(task, now)?;
+                }
                 self.forget(task);
                 Ok(())
             }

@@ -4,24 +4,20 @@
 pub mod chores;
 pub mod gc;
 pub mod indexer;
-mod watchdog;
 
 use chrono::Utc;
 use sd_notify::NotifyState;
 use tokio::time::Instant;
 
-use crate::model::TaskName;
 use crate::store::{GcCounts, StoreError};
 
 use super::store_handle::StoreHandle;
-use super::systemd;
-use chores::ChoreGuard;
+use super::systemd::{self, Watchdog};
 use indexer::Indexer;
-use watchdog::Watchdog;
 
 pub struct MaintenanceJobs {
     store: StoreHandle,
-    indexer: Indexer,
+    pub indexer: Indexer,
     watchdog: Watchdog,
 }
 
@@ -41,16 +37,6 @@ impl MaintenanceJobs {
         if self.watchdog.is_due(Instant::now()) {
             self.feed_watchdog(running);
         }
-    }
-
-    /// Indexes a task of which something may have been published.
-    pub fn published(&self, task: TaskName) {
-        self.indexer.published(task);
-    }
-
-    /// Indexes what is behind. `chore` is held until that is done.
-    pub fn catch_up_index(&self, chore: ChoreGuard) {
-        self.indexer.catch_up(chore);
     }
 
     /// Collects garbage in the background, or only counts it.

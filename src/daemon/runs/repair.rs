@@ -1,10 +1,7 @@
 //! Repair after a redesign: a page job searches the stored page of the run for the list. The proposals wait for a
 //! person, or the best one is accepted if `expect.auto_accept` is set and there is no doubt.
 
-use std::panic::AssertUnwindSafe;
-
 use chrono::{DateTime, Utc};
-use futures_util::FutureExt;
 use tokio::sync::watch;
 
 use crate::daemon::child::lifecycle::wait_for_stop;
@@ -68,9 +65,8 @@ pub(super) async fn repair(
     if !is_redesigned(verdict) {
         return None;
     }
-    let looking = AssertUnwindSafe(run_repair_job(store, spawner, folder, run, stop)).catch_unwind().await;
-    let found = looking.unwrap_or_else(|panic| {
-        let why = threads::panic_message(panic);
+    let looking = threads::catch_panic_of(run_repair_job(store, spawner, folder, run, stop)).await;
+    let found = looking.unwrap_or_else(|why| {
         tracing::error!(%run, task = %folder.name, "{}: the daemon panicked during a repair: {why}", folder.name);
         None
     })?;

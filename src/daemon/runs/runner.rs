@@ -2,12 +2,10 @@
 //! when no daemon is running.
 
 use std::io;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use futures_util::FutureExt;
 use tokio::sync::watch;
 
 use crate::config::Config;
@@ -99,10 +97,9 @@ impl Runner {
     /// As [`Runner::run`]; where that panics, the run ends as `crash`, so that its slot is free again.
     pub async fn run_catching_panics(&self, order: RunOrder) -> Result<RunResult, StoreError> {
         let (folder, run) = (Arc::clone(&order.folder), order.start.run);
-        match AssertUnwindSafe(self.run(order)).catch_unwind().await {
+        match threads::catch_panic_of(self.run(order)).await {
             Ok(ended) => ended,
-            Err(panic) => {
-                let why = threads::panic_message(panic);
+            Err(why) => {
                 tracing::error!(%run, task = %folder.name, "{}: the daemon panicked around a run: {why}", folder.name);
                 Ok(RunResult::Run(Box::new(self.record_end(&folder, run, RunEnd::failed(crash_verdict(&why))).await)))
             }
@@ -186,8 +183,7 @@ impl Runner {
             }
         };
         // A run whose end is not stored would be shown as running for ever.
-        AssertUnwindSafe(going).catch_unwind().await.unwrap_or_else(|panic| {
-            let why = threads::panic_message(panic);
+        threads::catch_panic_of(going).await.unwrap_or_else(|why| {
             tracing::error!(%run, task = %folder.name, "{}: the daemon panicked during a run: {why}", folder.name);
             RunEnd::failed(crash_verdict(&why))
         })
@@ -257,20 +253,16 @@ impl Runner {
 
     /// Writes the child's session and templates into the task's folder; a child cannot write there itself.
     fn keep_files(&self, folder: &TaskFolder, report: &RunReport) {
-        if let Some(json) = &report.cookies
-            && let Err(error) = tasks::write_cookies(&folder.dir, json)
-        {
-            tracing::warn!(task = %folder.name, "{}: storing the session failed: {error}", folder.name);
-        }
-        if let Some(template) = &report.template
-            && let Err(error) = tasks::write_template(&folder.dir, template)
-        {
-            tracing::warn!(task = %folder.name, "{}: storing the template failed: {error}", folder.name);
-        }
-        if let Some(template) = &report.details
-            && let Err(error) = tasks::write_details(&folder.dir, template)
-        {
-            tracing::warn!(task = %folder.name, "{}: storing the detail template failed: {error}", folder.name);
+        let (task, dir) = (&folder.name, &folder.dir);
+        let written = [
+            ("session", report.cookies.as_ref().map(|json| tasks::write_cookies(dir, json))),
+            ("template", report.template.as_ref().map(|template| tasks::write_template(dir, template))),
+            ("detail template", report.details.as_ref().map(|template| tasks::write_details(dir, template))),
+        ];
+        for (what, written) in written {
+            if let Some(Err(error)) = written {
+                tracing::warn!(%task, "{task}: storing the {what} failed: {error}");
+            }
         }
     }
 

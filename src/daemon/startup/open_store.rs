@@ -5,12 +5,11 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use chrono::Utc;
 use sd_notify::NotifyState;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, interval, sleep};
 
 use crate::config::Config;
@@ -25,7 +24,7 @@ use crate::daemon::http::control::{self, ControlReply};
 use crate::daemon::lock::{LockError, StateLock};
 use crate::daemon::maintenance::gc;
 use crate::daemon::runs::progress::ProgressBoard;
-use crate::daemon::systemd;
+use crate::daemon::{systemd, threads};
 
 /// Pause after the first attempt; doubled after each.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -91,16 +90,14 @@ type OpenAttempt = (Option<StateLock>, Result<(Store, Option<FleetMember>), Daem
 
 /// One attempt, on a thread of its own that is abandoned when the daemon is told to stop.
 async fn try_once(config: Arc<Config>, held: Option<StateLock>) -> Result<OpenAttempt, DaemonError> {
-    let (tell, told) = oneshot::channel();
     let no_thread = || DaemonError::io("a thread to open the store");
     let open = move || {
         let mut lock = held;
         let opened = open_all(&config, &mut lock);
-        // The receiver is gone if the daemon has stopped.
-        let _ = tell.send((lock, opened));
+        (lock, opened)
     };
-    thread::Builder::new().name("opening".to_owned()).spawn(open).map_err(no_thread())?;
-    told.await.map_err(|_| no_thread()(io::Error::other("it panicked")))
+    let opening = threads::start("opening", open).map_err(no_thread())?;
+    opening.await.ok_or_else(|| no_thread()(io::Error::other("it panicked")))
 }
 
 fn open_all(config: &Config, lock: &mut Option<StateLock>) -> Result<(Store, Option<FleetMember>), DaemonError> {

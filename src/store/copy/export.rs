@@ -1,8 +1,8 @@
 //! Reads what is copied of a store, and sends it in parts.
 
-use super::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, Datum, DatumKind, PartSink};
-use crate::store::sql::{SqlRow, SqlSession};
-use crate::store::{StoreError, generation};
+use super::{CopiedGeneration, CopiedKind, CopiedRow, CopiedTable, CopyPart, PartSink};
+use crate::store::sql::{SqlRow, SqlSession, SqlValue};
+use crate::store::{StoreResult, generation};
 
 /// A part is sent when it has this many entries or bytes, whichever comes first.
 const PART_ENTRIES: usize = 2_000;
@@ -15,16 +15,9 @@ struct PartBuffer<T> {
 }
 
 impl<T> PartBuffer<T> {
-    fn new() -> PartBuffer<T> {
-        PartBuffer { items: Vec::new(), bytes: 0 }
-    }
+    const EMPTY: PartBuffer<T> = PartBuffer { items: Vec::new(), bytes: 0 };
 
-    fn add(
-        &mut self,
-        item: T,
-        bytes: usize,
-        give: impl FnOnce(&[T]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn add(&mut self, item: T, bytes: usize, give: impl FnOnce(&[T]) -> StoreResult<()>) -> StoreResult<()> {
         self.items.push(item);
         self.bytes += bytes;
         if self.items.len() < PART_ENTRIES && self.bytes < PART_BYTES {
@@ -34,7 +27,7 @@ impl<T> PartBuffer<T> {
     }
 
     /// Sends the rest as a part.
-    fn flush(&mut self, give: impl FnOnce(&[T]) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn flush(&mut self, give: impl FnOnce(&[T]) -> StoreResult<()>) -> StoreResult<()> {
         if !self.items.is_empty() {
             give(&self.items)?;
         }
@@ -49,33 +42,41 @@ pub(in crate::store) fn export_entries(
     session: &impl SqlSession,
     table: &'static CopiedTable,
     take: PartSink<'_>,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
     let sql = format!("SELECT {} FROM {} ORDER BY {}", names.join(", "), table.name, table.order);
-    let mut gathered = PartBuffer::new();
+    let mut gathered = PartBuffer::EMPTY;
     session.query_each(&sql, &[], |row| {
-        let cells = table.columns.iter().enumerate().map(|(at, (_, kind))| datum(row, at, *kind));
-        let entry = cells.collect::<Result<Vec<Datum>, _>>()?;
-        let bytes = entry.iter().map(Datum::bytes).sum();
+        let cells = table.columns.iter().enumerate().map(|(at, (_, kind))| value(row, at, *kind));
+        let entry = cells.collect::<Result<Vec<_>, _>>()?;
+        let bytes = entry.iter().map(bytes).sum();
         gathered.add(entry, bytes, |entries| take(CopyPart::Entries(table, entries)))
     })?;
     gathered.flush(|entries| take(CopyPart::Entries(table, entries)))
 }
 
-fn datum(row: &dyn SqlRow, at: usize, kind: DatumKind) -> Result<Datum, StoreError> {
+fn value(row: &dyn SqlRow, at: usize, kind: CopiedKind) -> StoreResult<SqlValue<'static>> {
     let found = match kind {
-        DatumKind::Text => row.get::<Option<_>>(at)?.map(Datum::Text),
-        DatumKind::Int => row.get::<Option<_>>(at)?.map(Datum::Int),
-        DatumKind::Real => row.get::<Option<_>>(at)?.map(Datum::Real),
-        DatumKind::Bool => row.get::<Option<_>>(at)?.map(Datum::Bool),
-        DatumKind::Time => row.get::<Option<_>>(at)?.map(Datum::Time),
-        DatumKind::Bytes => row.get::<Option<_>>(at)?.map(Datum::Bytes),
+        CopiedKind::Text => row.get::<Option<String>>(at)?.map(|text| SqlValue::Text(text.into())),
+        CopiedKind::Int => row.get::<Option<_>>(at)?.map(SqlValue::Int),
+        CopiedKind::Real => row.get::<Option<_>>(at)?.map(SqlValue::Real),
+        CopiedKind::Bool => row.get::<Option<_>>(at)?.map(SqlValue::Bool),
+        CopiedKind::Time => row.get::<Option<_>>(at)?.map(SqlValue::Time),
+        CopiedKind::Bytes => row.get::<Option<Vec<u8>>>(at)?.map(|bytes| SqlValue::Bytes(bytes.into())),
     };
-    Ok(found.unwrap_or(Datum::Null))
+    Ok(found.unwrap_or(SqlValue::Null))
+}
+
+fn bytes(value: &SqlValue<'_>) -> usize {
+    match value {
+        SqlValue::Text(text) => text.len(),
+        SqlValue::Bytes(bytes) => bytes.len(),
+        _ => size_of::<SqlValue<'_>>(),
+    }
 }
 
 /// The generations that are kept; rows that a run has staged are not copied.
-pub(in crate::store) fn generations<S: SqlSession>(session: &S) -> Result<Vec<CopiedGeneration>, StoreError> {
+pub(in crate::store) fn generations<S: SqlSession>(session: &S) -> StoreResult<Vec<CopiedGeneration>> {
     let sql = format!(
         "SELECT id, {}, columns, rows, digest, key, task, run, state, last_seen FROM _generation
          WHERE state IN ('published', 'previous', 'quarantined') ORDER BY id",
@@ -92,10 +93,10 @@ pub(in crate::store) fn generations<S: SqlSession>(session: &S) -> Result<Vec<Co
 pub(in crate::store) fn send_generation(
     set: &CopiedGeneration,
     take: PartSink<'_>,
-    each: impl FnOnce(&mut dyn FnMut(CopiedRow) -> Result<(), StoreError>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    each: impl FnOnce(&mut dyn FnMut(CopiedRow) -> StoreResult<()>) -> StoreResult<()>,
+) -> StoreResult<()> {
     take(CopyPart::GenerationBegin(set))?;
-    let mut gathered = PartBuffer::new();
+    let mut gathered = PartBuffer::EMPTY;
     each(&mut |record| {
         let bytes = record.bytes();
         gathered.add(record, bytes, |records| take(CopyPart::Rows(set, records)))

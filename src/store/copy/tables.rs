@@ -1,48 +1,25 @@
 //! pieme's own tables that both databases have. Tables that only one of them needs (leases, key blocks, the full-text
 //! index) are not here.
 
-use chrono::{DateTime, Utc};
-
-use DatumKind::{Bool, Bytes, Int, Real, Text, Time};
+use CopiedKind::{Bool, Bytes, Int, Real, Text, Time};
 
 /// A table that is copied entry by entry.
 pub struct CopiedTable {
     pub name: &'static str,
-    pub columns: &'static [(&'static str, DatumKind)],
+    pub columns: &'static [(&'static str, CopiedKind)],
     /// Sort order, so that two copies of the same store are equal.
     pub order: &'static str,
 }
 
+/// The type of a column of such a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DatumKind {
+pub enum CopiedKind {
     Text,
     Int,
     Real,
     Bool,
     Time,
     Bytes,
-}
-
-/// A cell of such a table.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Datum {
-    Null,
-    Text(String),
-    Int(i64),
-    Real(f64),
-    Bool(bool),
-    Time(DateTime<Utc>),
-    Bytes(Vec<u8>),
-}
-
-impl Datum {
-    pub(super) fn bytes(&self) -> usize {
-        match self {
-            Datum::Text(text) => text.len(),
-            Datum::Bytes(bytes) => bytes.len(),
-            Datum::Null | Datum::Int(_) | Datum::Real(_) | Datum::Bool(_) | Datum::Time(_) => size_of::<Datum>(),
-        }
-    }
 }
 
 /// Tables that generations refer to.

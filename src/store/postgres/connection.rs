@@ -147,10 +147,8 @@ impl ServerTarget {
     async fn connect_and_set_up(&self, greeting: &str) -> Result<ServerConnection, tokio_postgres::Error> {
         let (client, driver) = self.connect().await?;
         let line = ServerConnection { client, target: self.clone(), driver };
-        match line.client.batch_execute(greeting).await {
-            Ok(()) => Ok(line),
-            Err(error) => Err(error),
-        }
+        line.client.batch_execute(greeting).await?;
+        Ok(line)
     }
 
     async fn connect(&self) -> Result<(Client, AbortHandle), tokio_postgres::Error> {

@@ -7,19 +7,19 @@ use chrono::{DateTime, Utc};
 use super::generation::Generation;
 use super::names::{ColumnName, quoted, rows_table};
 use super::view::{PgType, column_name};
-use super::{PgSession, Postgres, SqlSession, StoreError, fleet};
+use super::{PgSession, Postgres, SqlSession, StoreResult, fleet};
 use crate::store::copy::{
     CopiedGeneration, CopiedRow, Exporter, FOLDER_TABLES, PartSink, TABLES_AFTER_ROWS, TABLES_BEFORE_ROWS,
     export_entries, generations, send_generation,
 };
 
 impl Exporter for Postgres {
-    fn active_daemons(&self) -> Result<Vec<String>, StoreError> {
+    fn active_daemons(&self) -> StoreResult<Vec<String>> {
         let sql = format!("SELECT name FROM _member m WHERE {} ORDER BY name", fleet::LEASE_IS_VALID);
         self.session.query(&sql, &[], |row| row.get(0))
     }
 
-    fn export(&self, take: PartSink<'_>) -> Result<(), StoreError> {
+    fn export(&self, take: PartSink<'_>) -> StoreResult<()> {
         let (session, take) = (&self.session, RefCell::new(take));
         // Not retried: parts that were sent cannot be taken back.
         session.in_snapshot_once(|| {
@@ -36,8 +36,8 @@ impl Exporter for Postgres {
 fn records(
     session: &PgSession,
     set: &CopiedGeneration,
-    give: &mut dyn FnMut(CopiedRow) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    give: &mut dyn FnMut(CopiedRow) -> StoreResult<()>,
+) -> StoreResult<()> {
     let Generation { id, table, columns, .. } = &set.generation;
     let cells: String = columns.iter().enumerate().map(|(at, it)| format!(", {}", numeric_text_sql(at, it))).collect();
     let table = quoted(&rows_table(*table));

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::session::get;
-use super::{PgSession, Postgres, SqlSession, StoreError};
+use super::{PgSession, Postgres, SqlSession, StoreError, StoreResult};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::{FleetMembership, HeartbeatReport, Member, generation, runs};
 
@@ -16,16 +15,15 @@ const MAX_OWNERLESS_RUN: &str = "10 minutes";
 pub(super) const LEASE_IS_VALID: &str = "m.until > now()";
 
 impl FleetMembership for Postgres {
-    fn join(&mut self, name: &str, home: &str, lease: Duration) -> Result<Option<Member>, StoreError> {
+    fn join(&mut self, name: &str, home: &str, lease: Duration) -> StoreResult<Option<Member>> {
         let session = &self.session;
         let fence = session.in_transaction(|| {
             let sql = format!("SELECT home FROM _member m WHERE name = $1 AND {LEASE_IS_VALID} FOR UPDATE");
-            if let Some(row) = session.row(&sql, &[&name])?
-                && get::<&str>(&row, 0)? != home
-            {
-                return Err(StoreError::NameTaken { name: name.to_owned(), home: get(&row, 0)? });
+            let held_by: Option<String> = session.query_first(&sql, &[&name], |row| row.get(0))?;
+            if let Some(home) = held_by.filter(|it| it != home) {
+                return Err(StoreError::NameTaken { name: name.to_owned(), home });
             }
-            session.number(
+            session.query_number(
                 "INSERT INTO _member (name, fence, home, until)
                  VALUES ($1, 1, $2, now() + $3::double precision * interval '1 second')
                  ON CONFLICT (name) DO UPDATE
@@ -43,14 +41,15 @@ impl FleetMembership for Postgres {
         self.member = Some(member);
     }
 
-    fn heartbeat(&mut self, busy: &[TaskName], shares: bool) -> Result<Option<HeartbeatReport>, StoreError> {
+    fn heartbeat(&mut self, busy: &[TaskName], shares: bool) -> StoreResult<Option<HeartbeatReport>> {
         let Some(member) = self.member.clone() else { return Ok(None) };
         let reborn = renew_lease(self, &member)?;
         let member = reborn.clone().unwrap_or(member);
         self.member = Some(member.clone());
         let session = &self.session;
         let buried = fence_expired_members(session)?;
-        let members = session.number(&format!("SELECT count(*) FROM _member m WHERE {LEASE_IS_VALID}"), &[])?.max(1);
+        let members =
+            session.query_number(&format!("SELECT count(*) FROM _member m WHERE {LEASE_IS_VALID}"), &[])?.max(1);
         if shares {
             balance_tasks(session, &member, members, busy)?;
         }
@@ -67,17 +66,17 @@ impl FleetMembership for Postgres {
         }))
     }
 
-    fn claim(&mut self, task: &TaskName) -> Result<bool, StoreError> {
+    fn claim(&mut self, task: &TaskName) -> StoreResult<bool> {
         let Some(member) = &self.member else { return Ok(true) };
         let session = &self.session;
         session.in_transaction(|| {
             // Beginning a run of the task locks this row, so that the next query sees that run.
-            session.row("SELECT name FROM _task WHERE name = $1 FOR UPDATE", &[&task.as_str()])?;
+            session.query_first("SELECT name FROM _task WHERE name = $1 FOR UPDATE", &[task], |_| Ok(()))?;
             if owns(session, member, task)? {
                 return Ok(true);
             }
             let open = "SELECT count(*) FROM _runs WHERE task = $1 AND ended IS NULL";
-            if session.number(open, &[&task.as_str()])? > 0 {
+            if session.query_number(open, &[&task.as_str()])? > 0 {
                 return Ok(false);
             }
             let sql = "UPDATE _task SET owner = $2, owner_fence = $3 WHERE name = $1";
@@ -85,51 +84,49 @@ impl FleetMembership for Postgres {
         })
     }
 
-    fn leave(&mut self) -> Result<(), StoreError> {
+    fn leave(&mut self) -> StoreResult<()> {
         let Some(member) = self.member.take() else { return Ok(()) };
         let session = &self.session;
         session.in_transaction(|| {
             let sql = "UPDATE _task SET owner = NULL, owner_fence = NULL WHERE owner = $1 AND owner_fence = $2";
             session.execute(sql, &[&member.name, &member.fence])?;
-            session.execute("DELETE FROM _member WHERE name = $1 AND fence = $2", &[&member.name, &member.fence])?;
-            Ok(())
+            session.apply("DELETE FROM _member WHERE name = $1 AND fence = $2", &[&member.name, &member.fence])
         })
     }
 
-    fn reserve_host_turn(&mut self, host: &str, delay: Duration) -> Result<Duration, StoreError> {
-        let wait = self.session.row(
+    fn reserve_host_turn(&mut self, host: &str, delay: Duration) -> StoreResult<Duration> {
+        let free_in = self.session.query_first(
             "INSERT INTO _host (host, free_at) VALUES ($1, now() + $2::double precision * interval '1 second')
              ON CONFLICT (host) DO UPDATE
              SET free_at = greatest(_host.free_at, now()) + $2::double precision * interval '1 second'
              RETURNING extract(epoch FROM free_at - now())::double precision",
             &[&host, &delay.as_secs_f64()],
+            |row| row.get::<f64>(0),
         )?;
-        let free_in: f64 = wait.map_or(Ok(0.0), |row| get(&row, 0))?;
-        Ok(Duration::try_from_secs_f64(free_in - delay.as_secs_f64()).unwrap_or_default())
+        Ok(Duration::try_from_secs_f64(free_in.unwrap_or(0.0) - delay.as_secs_f64()).unwrap_or_default())
     }
 
-    fn back_off_host(&mut self, host: &str, pause: Duration) -> Result<(), StoreError> {
+    fn back_off_host(&mut self, host: &str, pause: Duration) -> StoreResult<()> {
         let sql = "UPDATE _host SET free_at = greatest(free_at, now() + $2::double precision * interval '1 second')
                    WHERE host = $1";
-        self.session.execute(sql, &[&host, &pause.as_secs_f64()])?;
-        Ok(())
+        self.session.apply(sql, &[&host, &pause.as_secs_f64()])
     }
 }
 
 /// Renews the lease. Where other daemons have declared this one dead, it joins again, and the new member is returned.
-fn renew_lease(store: &mut Postgres, member: &Member) -> Result<Option<Member>, StoreError> {
+fn renew_lease(store: &mut Postgres, member: &Member) -> StoreResult<Option<Member>> {
     let sql = "UPDATE _member SET until = now() + $3::double precision * interval '1 second'
                WHERE name = $1 AND fence = $2";
     if store.session.execute(sql, &[&member.name, &member.fence, &member.lease.as_secs_f64()])? > 0 {
         return Ok(None);
     }
-    let home = store.session.row("SELECT home FROM _member WHERE name = $1", &[&member.name])?;
-    let home: String = home.map_or(Ok(String::new()), |row| get(&row, 0))?;
-    store.join(&member.name, &home, member.lease)
+    let sql = "SELECT home FROM _member WHERE name = $1";
+    let home: Option<String> = store.session.query_first(sql, &[&member.name], |row| row.get(0))?;
+    store.join(&member.name, &home.unwrap_or_default(), member.lease)
 }
 
 /// Records the runs of dead daemons as `crash`. Their fencing token grows first: later writes of theirs are refused.
-fn fence_expired_members(session: &PgSession) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+fn fence_expired_members(session: &PgSession) -> StoreResult<Vec<(RunId, TaskName)>> {
     let gone = format!(
         "UPDATE _member m SET fence = fence + 1, until = to_timestamp(0)
          WHERE NOT ({LEASE_IS_VALID}) AND until > to_timestamp(0)"
@@ -159,7 +156,7 @@ fn fence_expired_members(session: &PgSession) -> Result<Vec<(RunId, TaskName)>, 
     Ok(buried)
 }
 
-pub(super) fn server_time(session: &PgSession) -> Result<DateTime<Utc>, StoreError> {
+pub(super) fn server_time(session: &PgSession) -> StoreResult<DateTime<Utc>> {
     let now = session.query_first("SELECT now()", &[], |row| row.get(0))?;
     now.ok_or_else(|| StoreError::InvalidValue("the server returned no time".to_owned()))
 }
@@ -170,10 +167,10 @@ pub(super) fn record_crashed_run(
     run: RunId,
     task: &TaskName,
     now: DateTime<Utc>,
-) -> Result<bool, StoreError> {
+) -> StoreResult<bool> {
     session.in_transaction(|| {
         let open = "SELECT id FROM _runs WHERE id = $1 AND ended IS NULL FOR UPDATE";
-        if session.row(open, &[&run.to_string()])?.is_none() {
+        if session.query_first(open, &[&run], |_| Ok(()))?.is_none() {
             return Ok(false);
         }
         generation::drop_staged(session, run)?;
@@ -183,18 +180,18 @@ pub(super) fn record_crashed_run(
 }
 
 /// Whether this member owns a task.
-pub(super) fn owns(session: &PgSession, member: &Member, task: &TaskName) -> Result<bool, StoreError> {
+pub(super) fn owns(session: &PgSession, member: &Member, task: &TaskName) -> StoreResult<bool> {
     let sql = "SELECT count(*) FROM _task t JOIN _member m ON m.name = t.owner AND m.fence = t.owner_fence
                WHERE t.name = $1 AND m.name = $2 AND m.fence = $3";
-    Ok(session.number(sql, &[&task.as_str(), &member.name, &member.fence])? > 0)
+    Ok(session.query_number(sql, &[&task.as_str(), &member.name, &member.fence])? > 0)
 }
 
 /// Balances the tasks: every daemon has the same number, or one more. Tasks without a living owner are free; the excess
 /// is released, the latest due first, except tasks that are running or have pending deliveries.
-fn balance_tasks(session: &PgSession, member: &Member, members: i64, busy: &[TaskName]) -> Result<(), StoreError> {
-    let all = session.number("SELECT count(*) FROM _task", &[])?;
+fn balance_tasks(session: &PgSession, member: &Member, members: i64, busy: &[TaskName]) -> StoreResult<()> {
+    let all = session.query_number("SELECT count(*) FROM _task", &[])?;
     let mine = "SELECT count(*) FROM _task WHERE owner = $1 AND owner_fence = $2";
-    let mine = session.number(mine, &[&member.name, &member.fence])?;
+    let mine = session.query_number(mine, &[&member.name, &member.fence])?;
     let fair = (all + members - 1) / members;
     if mine < fair {
         session.execute(

@@ -2,24 +2,24 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{PgSession, Postgres, SqlSession, StoreError};
+use super::{PgSession, Postgres, SqlSession, StoreResult};
 use crate::model::TaskName;
 use crate::store::{FolderVersion, SharedFile, SharedFolders};
 
 impl SharedFolders for Postgres {
-    fn folders(&self) -> Result<Vec<FolderVersion>, StoreError> {
+    fn folders(&self) -> StoreResult<Vec<FolderVersion>> {
         let sql = "SELECT task, version, removed FROM _folder ORDER BY task";
         self.session
             .query(sql, &[], |row| Ok(FolderVersion { task: row.get(0)?, version: row.get(1)?, removed: row.get(2)? }))
     }
 
-    fn folder(&self, task: &TaskName) -> Result<Vec<SharedFile>, StoreError> {
+    fn folder(&self, task: &TaskName) -> StoreResult<Vec<SharedFile>> {
         let sql = "SELECT path, body, changed_at FROM _file WHERE task = $1 ORDER BY path";
         self.session
             .query(sql, &[task], |row| Ok(SharedFile { path: row.get(0)?, body: row.get(1)?, changed_at: row.get(2)? }))
     }
 
-    fn put_folder(&mut self, task: &TaskName, files: &[SharedFile]) -> Result<i64, StoreError> {
+    fn put_folder(&mut self, task: &TaskName, files: &[SharedFile]) -> StoreResult<i64> {
         let session = &self.session;
         session.in_transaction(|| {
             let version = next_version(session, task, false)?;
@@ -34,7 +34,7 @@ impl SharedFolders for Postgres {
         })
     }
 
-    fn remove_folder(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<i64, StoreError> {
+    fn remove_folder(&mut self, task: &TaskName, now: DateTime<Utc>) -> StoreResult<i64> {
         let session = &self.session;
         session.in_transaction(|| {
             let version = next_version(session, task, true)?;
@@ -46,7 +46,7 @@ impl SharedFolders for Postgres {
 }
 
 /// Locks the folder's row: concurrent changes of a folder wait here.
-fn next_version(session: &PgSession, task: &TaskName, removed: bool) -> Result<i64, StoreError> {
+fn next_version(session: &PgSession, task: &TaskName, removed: bool) -> StoreResult<i64> {
     session.query_number(
         "INSERT INTO _folder (task, version, removed) VALUES ($1, 1, $2)
          ON CONFLICT (task) DO UPDATE SET version = _folder.version + 1, removed = excluded.removed RETURNING version",

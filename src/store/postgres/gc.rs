@@ -2,12 +2,12 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Postgres, SqlSession, StoreError, generation, shape};
+use super::{Postgres, SqlSession, StoreResult, generation, shape};
 use crate::model::TaskName;
 use crate::store::gc::{self, CollectMode, GarbageCollection, GcCounts};
 
 impl GarbageCollection for Postgres {
-    fn collect_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError> {
+    fn collect_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> StoreResult<GcCounts> {
         let session = &self.session;
         let mut collected =
             session.in_transaction(|| gc::collect(session, task, self.retention, CollectMode::Step, now, || Ok(0)))?;
@@ -20,11 +20,7 @@ impl GarbageCollection for Postgres {
         Ok(collected)
     }
 
-    fn count_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> Result<GcCounts, StoreError> {
-        let session = &self.session;
-        session.in_rolled_back_transaction(|| {
-            let drop = || gc::delete_marked_entries(session, task);
-            gc::collect(session, task, self.retention, CollectMode::DryRun, now, drop)
-        })
+    fn count_garbage(&mut self, task: &TaskName, now: DateTime<Utc>) -> StoreResult<GcCounts> {
+        gc::count(&self.session, task, self.retention, now)
     }
 }

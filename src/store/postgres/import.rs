@@ -8,16 +8,16 @@ use std::fmt::Write as _;
 use uuid::Uuid;
 
 use super::names::quoted;
-use super::session::get;
 use super::stage::{copy_sql, escape, push_row};
 use super::view::{self, PgType};
-use super::{PgSession, Postgres, SqlSession, StoreError, fleet, schema, shape, timestamp, verify};
+use super::{PgSession, Postgres, SqlSession, StoreError, StoreResult, fleet, schema, shape, timestamp, verify};
 use crate::model::{PostgresAddress, StoreAddress};
 use crate::store::batch::storable;
 use crate::store::copy::{
-    CopiedGeneration, CopiedRow, CopiedTable, CopyPart, CopyTarget, Datum, FOLDER_TABLES, TABLES_AFTER_ROWS,
+    CopiedGeneration, CopiedRow, CopiedTable, CopyPart, CopyTarget, FOLDER_TABLES, TABLES_AFTER_ROWS,
     TABLES_BEFORE_ROWS,
 };
+use crate::store::sql::SqlValue;
 use crate::store::{Exporter, RunEnding};
 
 /// Tables with an id sequence.
@@ -38,13 +38,9 @@ pub struct Importer {
 }
 
 impl Importer {
-    pub fn begin(at: &PostgresAddress) -> Result<Importer, StoreError> {
-        let session = PgSession::open(at, false)?;
-        schema::create(&session)?;
-        schema::refuse_newer(&session)?;
-        schema::migrate(&session)?;
+    pub fn begin(at: &PostgresAddress) -> StoreResult<Importer> {
         let taker = Importer {
-            store: Postgres::with_session(session),
+            store: Postgres::with_session(schema::open(at)?),
             copy: Uuid::now_v7(),
             parts: Cell::new(0),
             table: 0,
@@ -66,14 +62,14 @@ impl Importer {
     }
 
     /// Returns whether another copy was begun here.
-    fn claim_copy_mark(&self, at: &PostgresAddress) -> Result<bool, StoreError> {
+    fn claim_copy_mark(&self, at: &PostgresAddress) -> StoreResult<bool> {
         let session = self.session();
         session.in_transaction(|| {
             // Concurrent attempts wait here.
-            session.row("SELECT version FROM _format WHERE id = 1 FOR UPDATE", &[])?;
+            session.query_number("SELECT version FROM _format WHERE id = 1 FOR UPDATE", &[])?;
             let was_begun = schema::is_incomplete_copy(session)?;
             let held = "SELECT (SELECT count(*) FROM _task) + (SELECT count(*) FROM _folder)";
-            if !was_begun && session.number(held, &[])? > 0 {
+            if !was_begun && session.query_number(held, &[])? > 0 {
                 return Err(StoreError::Occupied(StoreAddress::Postgres(at.clone())));
             }
             let daemons = self.store.active_daemons()?;
@@ -88,7 +84,7 @@ impl Importer {
     }
 
     /// Applies a part exactly once, as long as this copy holds the mark.
-    fn apply_once(&self, work: impl Fn(&PgSession) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn apply_once(&self, work: impl Fn(&PgSession) -> StoreResult<()>) -> StoreResult<()> {
         let session = self.session();
         let (before, after) = (self.copy_mark(self.parts.get()), self.copy_mark(self.parts.get() + 1));
         session.in_transaction(|| {
@@ -96,8 +92,8 @@ impl Importer {
             if session.execute(moved, &[&before, &after])? > 0 {
                 return work(session);
             }
-            let mark = session.row("SELECT value FROM _daemon WHERE name = 'copying'", &[])?;
-            match mark.map(|row| get::<String>(&row, 0)).transpose()? {
+            let mark = "SELECT value FROM _daemon WHERE name = 'copying'";
+            match session.query_first(mark, &[], |row| row.get::<String>(0))? {
                 // The connection was lost after the commit.
                 Some(mark) if mark == after => Ok(()),
                 _ => Err(StoreError::Busy("another copy into this database was begun meanwhile".into())),
@@ -108,14 +104,13 @@ impl Importer {
     }
 
     /// Removes what an interrupted copy has left.
-    fn remove_leftovers(&self) -> Result<(), StoreError> {
+    fn remove_leftovers(&self) -> StoreResult<()> {
         let schema = self.session().at().schema().to_owned();
         let views = "SELECT viewname::text FROM pg_catalog.pg_views WHERE schemaname = $1 AND viewname <> '_history'";
         let tables =
             "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename LIKE '\\_rows\\_%'";
         for (what, sql) in [("VIEW", views), ("TABLE", tables)] {
-            let found = self.session().rows(sql, &[&schema])?;
-            let names = found.iter().map(|row| get::<&str>(row, 0).map(quoted)).collect::<Result<Vec<_>, _>>()?;
+            let names = self.session().query(sql, &[&schema], |row| Ok(quoted(&row.get::<String>(0)?)))?;
             for names in names.chunks(MAX_DROPPED_PER_TRANSACTION) {
                 self.apply_once(|session| session.batch(&format!("DROP {what} IF EXISTS {}", names.join(", "))))?;
             }
@@ -128,14 +123,14 @@ impl Importer {
         Ok(())
     }
 
-    fn insert_entries(&self, table: &CopiedTable, entries: &[Vec<Datum>]) -> Result<(), StoreError> {
+    fn insert_entries(&self, table: &CopiedTable, entries: &[Vec<SqlValue<'_>>]) -> StoreResult<()> {
         let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
         let sql = format!("COPY {} ({}) FROM STDIN", table.name, names.join(", "));
         let mut text = String::new();
         for entry in entries {
             for (at, cell) in entry.iter().enumerate() {
                 text.push_str(if at == 0 { "" } else { "\t" });
-                push_datum(cell, &mut text);
+                push_value(cell, &mut text);
             }
             text.push('\n');
         }
@@ -143,14 +138,14 @@ impl Importer {
         self.apply_once(|session| session.copy_in(&sql, &text))
     }
 
-    fn begin_generation(&mut self, set: &CopiedGeneration) -> Result<(), StoreError> {
+    fn begin_generation(&mut self, set: &CopiedGeneration) -> StoreResult<()> {
         let make = |session: &PgSession| shape::find_or_make(session, &set.task, &set.generation.columns);
         self.apply_once(|session| make(session).map(|_| ()))?;
         (self.table, self.rows) = (self.session().in_transaction(|| make(self.session()))?, 0);
         Ok(())
     }
 
-    fn insert_rows(&mut self, set: &CopiedGeneration, records: &[CopiedRow]) -> Result<(), StoreError> {
+    fn insert_rows(&mut self, set: &CopiedGeneration, records: &[CopiedRow]) -> StoreResult<()> {
         let columns = &set.generation.columns;
         let types: Vec<PgType> = columns.iter().map(PgType::of).collect();
         let mut text = String::new();
@@ -165,30 +160,11 @@ impl Importer {
     }
 
     /// Writes the entry of a generation, once all of its rows are there.
-    fn finish_generation(&self, set: &CopiedGeneration) -> Result<(), StoreError> {
-        let CopiedGeneration { generation, task, run, state, last_seen } = set;
-        let columns = serde_json::to_string(&generation.columns).map_err(StoreError::invalid_value)?;
-        let key = generation.key.as_ref().map(serde_json::to_string).transpose().map_err(StoreError::invalid_value)?;
-        let digest = generation.digest.to_bytes();
+    fn finish_generation(&self, set: &CopiedGeneration) -> StoreResult<()> {
         self.apply_once(|session| {
-            session.execute(
-                "INSERT INTO _generation (id, task, run, state, shape, columns, rows, digest, last_seen, key)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-                &[
-                    &generation.id,
-                    &task.as_str(),
-                    run,
-                    state,
-                    &self.table,
-                    &columns,
-                    &generation.rows,
-                    &digest.as_slice(),
-                    last_seen,
-                    &key,
-                ],
-            )?;
+            set.insert(session, Some(self.table))?;
             match set.needs_key_lookup() {
-                true => session.batch(&view::create_sql(task, self.table, &generation.columns)),
+                true => session.batch(&view::create_sql(&set.task, self.table, &set.generation.columns)),
                 false => Ok(()),
             }
         })
@@ -196,7 +172,7 @@ impl Importer {
 }
 
 impl CopyTarget for Importer {
-    fn import_part(&mut self, part: CopyPart<'_>) -> Result<(), StoreError> {
+    fn import_part(&mut self, part: CopyPart<'_>) -> StoreResult<()> {
         match part {
             CopyPart::Entries(table, entries) => self.insert_entries(table, entries),
             CopyPart::GenerationBegin(set) => self.begin_generation(set),
@@ -205,12 +181,12 @@ impl CopyTarget for Importer {
         }
     }
 
-    fn finish(mut self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(mut self: Box<Self>) -> StoreResult<()> {
         for table in TABLES_WITH_SEQUENCES {
-            let last = self.session().number(&format!("SELECT coalesce(max(id), 0) FROM {table}"), &[])?;
+            let last = self.session().query_number(&format!("SELECT coalesce(max(id), 0) FROM {table}"), &[])?;
             if last > 0 {
                 let sql = format!("SELECT setval(pg_get_serial_sequence('{table}', 'id'), $1)");
-                self.session().number(&sql, &[&last])?;
+                self.session().query_number(&sql, &[&last])?;
             }
         }
         // An interrupted run has no owner here, and would keep its task from getting one.
@@ -221,19 +197,19 @@ impl CopyTarget for Importer {
     }
 }
 
-fn push_datum(datum: &Datum, text: &mut String) {
+fn push_value(value: &SqlValue<'_>, text: &mut String) {
     // Writing to a string does not fail.
-    let _ = match datum {
-        Datum::Null => write!(text, "\\N"),
-        Datum::Text(it) => {
+    let _ = match value {
+        SqlValue::Null => write!(text, "\\N"),
+        SqlValue::Text(it) => {
             escape(&storable(it), text);
             Ok(())
         }
-        Datum::Int(number) => write!(text, "{number}"),
-        Datum::Real(number) => write!(text, "{number}"),
-        Datum::Bool(is_so) => write!(text, "{}", if *is_so { 't' } else { 'f' }),
-        Datum::Time(at) => write!(text, "{}", timestamp::text(*at)),
-        Datum::Bytes(bytes) => {
+        SqlValue::Int(number) => write!(text, "{number}"),
+        SqlValue::Real(number) => write!(text, "{number}"),
+        SqlValue::Bool(is_so) => write!(text, "{}", if *is_so { 't' } else { 'f' }),
+        SqlValue::Time(at) => write!(text, "{}", timestamp::text(*at)),
+        SqlValue::Bytes(bytes) => {
             text.push_str("\\\\x");
             bytes.iter().try_for_each(|byte| write!(text, "{byte:02x}"))
         }

@@ -2,14 +2,13 @@
 //! scanned in small steps, records with new texts are added, then those that are gone are removed. The progress is
 //! stored in the database, so that an interrupted scan continues where it stopped.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use super::generation::Generation;
-use super::names::{quoted, rows_table};
+use super::generation::{self, Generation, RowTables};
+use super::names::ColumnName;
 use super::session::get;
-use super::view::column_name;
-use super::{PgSession, SqlSession, StoreError, digest, generation};
+use super::{PgSession, SqlSession, StoreResult, digest};
 use crate::model::TaskName;
 use crate::store::IndexProgress;
 use crate::store::search::{folded, slot, words};
@@ -24,7 +23,7 @@ const MAX_POSITION: usize = 16_383;
 /// Gap between two cells, so that no phrase matches across them.
 const CELL_GAP: usize = 8;
 
-pub(super) fn step(session: &PgSession, task: &TaskName) -> Result<IndexProgress, StoreError> {
+pub(super) fn step(session: &PgSession, task: &TaskName) -> StoreResult<IndexProgress> {
     session.in_transaction(|| {
         let done = IndexProgress { is_done: true, ..IndexProgress::default() };
         let Some(published) = generation::published(session, task)? else { return Ok(done) };
@@ -33,11 +32,13 @@ pub(super) fn step(session: &PgSession, task: &TaskName) -> Result<IndexProgress
             &[&task.as_str(), &published.id],
         )?;
         let sql = "SELECT generation, after, digest FROM _indexed WHERE task = $1 FOR UPDATE";
-        let Some(row) = session.row(sql, &[&task.as_str()])? else { return Ok(done) };
-        if get::<Option<&[u8]>>(&row, 2)? == Some(published.digest.to_bytes().as_slice()) {
+        let found: Option<(i64, i64, Option<Vec<u8>>)> =
+            session.query_first(sql, &[task], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let Some((generation, after, digest)) = found else { return Ok(done) };
+        if digest.is_some_and(|digest| digest == published.digest.to_bytes()) {
             return Ok(done);
         }
-        let after = if get::<i64>(&row, 0)? == published.id { get(&row, 1)? } else { 0 };
+        let after = if generation == published.id { after } else { 0 };
         match after < published.rows {
             true => index_rows(session, task, &published, after),
             false => remove_unpublished(session, task, &published),
@@ -45,12 +46,7 @@ pub(super) fn step(session: &PgSession, task: &TaskName) -> Result<IndexProgress
     })
 }
 
-fn index_rows(
-    session: &PgSession,
-    task: &TaskName,
-    published: &Generation,
-    after: i64,
-) -> Result<IndexProgress, StoreError> {
+fn index_rows(session: &PgSession, task: &TaskName, published: &Generation, after: i64) -> StoreResult<IndexProgress> {
     let looked_at = read(session, published, after)?;
     let mut first = HashSet::new();
     // Of rows with equal texts the first counts.
@@ -78,30 +74,25 @@ struct IndexRow {
     vector: String,
 }
 
-fn read(session: &PgSession, published: &Generation, after: i64) -> Result<Vec<IndexRow>, StoreError> {
-    let texts: Vec<usize> = (0..published.columns.len()).filter(|&at| published.columns[at].is_text()).collect();
-    let names: String = texts.iter().map(|&at| format!(", {}", column_name(at))).collect();
-    let weights: Vec<char> = texts.iter().map(|&at| weight(&folded(&published.columns[at].stored))).collect();
-    let table = quoted(&rows_table(published.table));
-    let sql = format!("SELECT _n, _key{names} FROM {table} WHERE _generation = $1 AND _n > $2 ORDER BY _n LIMIT $3");
-    let looked = |row| {
-        let mut cells: Vec<(usize, &str)> = Vec::with_capacity(texts.len());
-        for index in 0..texts.len() {
-            cells.extend(get::<Option<&str>>(row, index + 2)?.map(|text| (index, text)));
-        }
-        let named = cells.iter().map(|&(index, text)| (published.columns[texts[index]].stored.as_str(), text));
-        let digest = short_digest(digest::record_digest(named));
-        let vector = vector(cells.iter().map(|&(index, text)| (weights[index], text)));
-        Ok(IndexRow { digest, key: get(row, 1)?, n: get(row, 0)?, vector })
-    };
-    session.rows(&sql, &[&published.id, &after, &ROWS_PER_STEP])?.iter().map(looked).collect()
+fn read(session: &PgSession, published: &Generation, after: i64) -> StoreResult<Vec<IndexRow>> {
+    let names = published.texts();
+    let weights: HashMap<&str, char> = names.iter().map(|name| (*name, weight(&folded(name)))).collect();
+    let cells = PgSession::cells_sql(&published.columns, ColumnName::is_text);
+    let rows = PgSession::rows_sql(published);
+    let sql = format!("SELECT _n, _key{cells} FROM {rows} AND _n > $1 ORDER BY _n LIMIT $2");
+    session.query(&sql, &[&after, &ROWS_PER_STEP], |row| {
+        let cells = row.named_texts(2, &names)?;
+        let digest = digest::short(digest::record_digest(cells.iter().copied()));
+        let vector = vector(cells.iter().map(|&(name, text)| (weights[name], text)));
+        Ok(IndexRow { digest, key: row.get(1)?, n: row.get(0)?, vector })
+    })
 }
 
 fn digests_and_rows(all: &[&IndexRow]) -> (Vec<i64>, Vec<i64>) {
     all.iter().map(|it| (it.digest, it.n)).unzip()
 }
 
-fn add(session: &PgSession, task: &TaskName, generation: i64, new: &[&IndexRow]) -> Result<(), StoreError> {
+fn add(session: &PgSession, task: &TaskName, generation: i64, new: &[&IndexRow]) -> StoreResult<()> {
     let (digests, places) = digests_and_rows(new);
     let keys: Vec<&[u8]> = new.iter().map(|it| it.key.as_slice()).collect();
     let vectors: Vec<&str> = new.iter().map(|it| it.vector.as_str()).collect();
@@ -118,11 +109,7 @@ fn add(session: &PgSession, task: &TaskName, generation: i64, new: &[&IndexRow])
     Ok(())
 }
 
-fn remove_unpublished(
-    session: &PgSession,
-    task: &TaskName,
-    published: &Generation,
-) -> Result<IndexProgress, StoreError> {
+fn remove_unpublished(session: &PgSession, task: &TaskName, published: &Generation) -> StoreResult<IndexProgress> {
     let removed = session.rows(
         "DELETE FROM _entry WHERE task = $1 AND digest IN
              (SELECT digest FROM _entry WHERE task = $1 AND generation <> $2 LIMIT $3) RETURNING digest",
@@ -144,11 +131,6 @@ const WEIGHTS: [char; 4] = ['A', 'B', 'C', 'D'];
 /// The weight of a column, by its folded name.
 pub(super) fn weight(folded: &str) -> char {
     WEIGHTS[slot(folded, WEIGHTS.len())]
-}
-
-/// Digest of a record's texts, as long as the index stores it.
-pub(super) fn short_digest(record: u128) -> i64 {
-    record as i64
 }
 
 /// Words with their positions, in the syntax of `tsvector`. Words contain letters and digits only, so none of them is

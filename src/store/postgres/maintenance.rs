@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Postgres, StoreError, verify};
+use super::{Postgres, StoreResult, verify};
 use crate::store::{Maintenance, RetentionLimits, maintenance};
 
 impl Maintenance for Postgres {
@@ -10,15 +10,11 @@ impl Maintenance for Postgres {
         self.retention = keep;
     }
 
-    fn record_alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn record_alive(&mut self, now: DateTime<Utc>) -> StoreResult<()> {
         maintenance::record_alive(&self.session, now)
     }
 
-    fn quick_check(&self) -> Result<(), StoreError> {
+    fn quick_check(&self) -> StoreResult<()> {
         verify::verify_published(&self.session)
-    }
-
-    fn file_bytes(&self) -> Option<(u64, u64)> {
-        None
     }
 }

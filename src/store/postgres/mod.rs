@@ -4,7 +4,6 @@
 //! number of their generation; the view named as the task shows those of the published one. Publishing updates two rows
 //! of `_generation`: tables are created only when the columns change.
 
-mod browse;
 mod changes;
 mod connection;
 mod error;
@@ -19,7 +18,6 @@ mod index;
 mod maintenance;
 mod open;
 mod publish;
-mod reader;
 mod review;
 mod rows;
 mod runs;
@@ -42,7 +40,7 @@ pub(super) use import::Importer;
 
 use super::pending_ends::PendingEnds;
 use super::sql::SqlSession;
-use super::{Member, RetentionLimits, StoreError, compare, decode, digest, names, record_diff, run_end, timestamp};
+use super::{Member, RetentionLimits, StoreError, StoreResult, decode, digest, names, record_diff, run_end, timestamp};
 use crate::model::RunId;
 
 /// The database, opened for writing or for reading.

@@ -2,23 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::{PendingEnds, PgSession, Postgres, RetentionLimits, StoreError, decode, fleet, runs, schema};
+use super::{PendingEnds, PgSession, Postgres, RetentionLimits, StoreError, StoreResult, decode, fleet, runs, schema};
 use crate::model::{PostgresAddress, RunId, StoreAddress, TaskName};
 use crate::store::sql::SqlStore;
 
 impl Postgres {
     /// Opens the database for writing; creates the tables, or migrates their format, if necessary.
-    pub fn open(at: &PostgresAddress) -> Result<Postgres, StoreError> {
-        let session = PgSession::open(at, false)?;
-        schema::create(&session)?;
-        schema::refuse_newer(&session)?;
-        schema::migrate(&session)?;
+    pub fn open(at: &PostgresAddress) -> StoreResult<Postgres> {
+        let session = schema::open(at)?;
         schema::refuse_incomplete_copy(&session)?;
         Ok(Postgres::with_session(session))
     }
 
     /// Opens the database for reading; works with the daemon up or down.
-    pub fn open_reader(at: &PostgresAddress) -> Result<Postgres, StoreError> {
+    pub fn open_reader(at: &PostgresAddress) -> StoreResult<Postgres> {
         let session = PgSession::open(at, true)?;
         if !schema::exists(&session)? {
             return Err(StoreError::Missing(StoreAddress::Postgres(at.clone())));
@@ -52,12 +49,7 @@ impl SqlStore for Postgres {
         self.retention
     }
 
-    /// What may be written is decided by the server.
-    fn ensure_writable(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn require_open(&self, run: RunId) -> Result<TaskName, StoreError> {
+    fn require_open(&self, run: RunId) -> StoreResult<TaskName> {
         runs::require_open(&self.session, self.member.as_ref(), run)
     }
 

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::generation::{self, Generation};
 use super::run_end::{Disposition, disposition, reconcile_row_count};
 use super::stage::StagedRows;
-use super::{PendingEnds, PgSession, Postgres, SqlSession, StoreError, fleet, runs, view};
+use super::{PendingEnds, PgSession, Postgres, SqlSession, StoreError, StoreResult, fleet, runs, view};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::{RunEnding, Runs, artifacts, changes};
 
@@ -15,7 +15,7 @@ use crate::store::{RunEnding, Runs, artifacts, changes};
 const MAX_PUBLISH_ATTEMPTS: u32 = 3;
 
 impl RunEnding for Postgres {
-    fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
+    fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> StoreResult<Verdict> {
         let task = runs::require_open(&self.session, self.member.as_ref(), run)?;
         let mut staged = self.staged.remove(&run).unwrap_or_default();
         let ended = self.finish_run(run, &task, &mut staged, verdict, now);
@@ -27,7 +27,7 @@ impl RunEnding for Postgres {
         ended
     }
 
-    fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+    fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> StoreResult<Vec<(RunId, TaskName)>> {
         let open = runs::open_runs(&self.session, self.member.as_ref())?;
         for (run, task) in &open {
             self.staged.remove(run);
@@ -55,7 +55,7 @@ impl Postgres {
         staged: &mut StagedRows,
         verdict: &Verdict,
         now: DateTime<Utc>,
-    ) -> Result<Verdict, StoreError> {
+    ) -> StoreResult<Verdict> {
         let believed = reconcile_row_count(verdict, staged.batch.rows);
         let mut looks = MAX_PUBLISH_ATTEMPTS;
         loop {
@@ -95,7 +95,7 @@ impl Postgres {
         }
     }
 
-    fn write_end(&self, end: &EndRecord<'_>) -> Result<EndResult, StoreError> {
+    fn write_end(&self, end: &EndRecord<'_>) -> StoreResult<EndResult> {
         let session = &self.session;
         let tried = Cell::new(false);
         session.in_transaction(|| {
@@ -117,7 +117,7 @@ impl Postgres {
         })
     }
 
-    fn apply_disposition(&self, end: &EndRecord<'_>) -> Result<(), StoreError> {
+    fn apply_disposition(&self, end: &EndRecord<'_>) -> StoreResult<()> {
         let session = &self.session;
         match (end.disposition, end.staged_place) {
             (Disposition::Publish, Some((generation, table))) => {
@@ -138,7 +138,7 @@ impl Postgres {
 
     /// Removes what a publication has superseded. Readers see none of it, so it has transactions of its own; an
     /// interrupted removal continues the next time.
-    fn remove_superseded(&mut self, task: &TaskName) -> Result<(), StoreError> {
+    fn remove_superseded(&mut self, task: &TaskName) -> StoreResult<()> {
         generation::remove_all_old(&self.session, task)?;
         self.session.in_transaction(|| {
             artifacts::prune_pages(&self.session, task, self.retention)?;
@@ -169,14 +169,14 @@ enum EndResult {
 }
 
 /// Locks the task's row: concurrent publications of a task wait here.
-fn lock_published(session: &PgSession, task: &TaskName) -> Result<Option<i64>, StoreError> {
+fn lock_published(session: &PgSession, task: &TaskName) -> StoreResult<Option<i64>> {
     let sql = "SELECT published FROM _task WHERE name = $1 FOR UPDATE";
     Ok(session.query_first(sql, &[task], |row| row.get(0))?.flatten())
 }
 
 /// Publishes the new rows, keeps the old ones for a rollback, and marks those before them for removal. The view is
 /// created again only where the columns have changed.
-fn publish(session: &PgSession, end: &EndRecord<'_>, generation: i64, table: i64) -> Result<(), StoreError> {
+fn publish(session: &PgSession, end: &EndRecord<'_>, generation: i64, table: i64) -> StoreResult<()> {
     generation::drop_previous(session, end.task)?;
     if let Some(old) = end.published {
         generation::set_state(session, old.id, "previous")?;
@@ -190,7 +190,7 @@ fn publish(session: &PgSession, end: &EndRecord<'_>, generation: i64, table: i64
         &[end.task, &generation, &end.staged.batch.rows],
     )?;
     if end.published.is_none_or(|old| old.table != table) {
-        let drop = format!("DROP VIEW IF EXISTS {}", view::name(end.task));
+        let drop = format!("DROP VIEW IF EXISTS {}", view::name(end.task.as_str()));
         session.batch(&format!("{drop}; {}", view::create_sql(end.task, table, &end.staged.batch.columns)))?;
     }
     match end.published {

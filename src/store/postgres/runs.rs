@@ -1,6 +1,6 @@
 //! Runs in PostgreSQL: started once per slot, by the daemon that owns the task, and ended by the same.
 
-use super::{Member, PgSession, Postgres, SqlSession, StoreError, fleet};
+use super::{Member, PgSession, Postgres, SqlSession, StoreError, StoreResult, fleet};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::runs::{add_task, record_slot};
 use crate::store::{BeginOutcome, RunEnding, RunStart, RunStarting};
@@ -8,7 +8,7 @@ use crate::store::{BeginOutcome, RunEnding, RunStart, RunStarting};
 pub(super) use crate::store::runs::{prune, record_end};
 
 impl RunStarting for Postgres {
-    fn begin_run(&mut self, start: &RunStart) -> Result<BeginOutcome, StoreError> {
+    fn begin_run(&mut self, start: &RunStart) -> StoreResult<BeginOutcome> {
         self.write_pending_ends()?;
         let session = &self.session;
         let RunStart { run, task, slot, trigger, started_at, pid } = start;
@@ -43,16 +43,16 @@ impl RunStarting for Postgres {
 }
 
 /// The task of a run that has not ended, and still belongs to this member.
-pub(super) fn require_open(session: &PgSession, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
+pub(super) fn require_open(session: &PgSession, member: Option<&Member>, run: RunId) -> StoreResult<TaskName> {
     task_of_open(session, member, run, "")
 }
 
 /// As `require_open`, and locks the run until the end of the transaction.
-pub(super) fn lock_open(session: &PgSession, member: Option<&Member>, run: RunId) -> Result<TaskName, StoreError> {
+pub(super) fn lock_open(session: &PgSession, member: Option<&Member>, run: RunId) -> StoreResult<TaskName> {
     task_of_open(session, member, run, "FOR UPDATE OF r")
 }
 
-fn task_of_open(session: &PgSession, member: Option<&Member>, run: RunId, lock: &str) -> Result<TaskName, StoreError> {
+fn task_of_open(session: &PgSession, member: Option<&Member>, run: RunId, lock: &str) -> StoreResult<TaskName> {
     let sql = format!(
         "SELECT r.task, r.ended IS NULL, r.owner IS NOT DISTINCT FROM $2 AND r.fence IS NOT DISTINCT FROM $3,
              (SELECT fence FROM _member WHERE name = $2)
@@ -71,7 +71,7 @@ fn task_of_open(session: &PgSession, member: Option<&Member>, run: RunId, lock: 
 }
 
 /// Runs that have not ended, begun by this member or by the one of the same name before it.
-pub(super) fn open_runs(session: &PgSession, member: Option<&Member>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+pub(super) fn open_runs(session: &PgSession, member: Option<&Member>) -> StoreResult<Vec<(RunId, TaskName)>> {
     let sql = "SELECT id, task FROM _runs WHERE ended IS NULL AND owner IS NOT DISTINCT FROM $1 ORDER BY started, id";
     session.query(sql, &[&member.map(|it| &it.name)], |row| Ok((row.get(0)?, row.get(1)?)))
 }

@@ -1,9 +1,8 @@
 //! The tables, as numbered migrations in a schema of their own. Each is one transaction that also updates the version:
 //! a crash in the middle leaves the previous format.
 
-use super::session::get;
-use super::{PgSession, SqlSession, StoreError};
-use crate::model::StoreAddress;
+use super::{PgSession, SqlSession, StoreError, StoreResult};
+use crate::model::{PostgresAddress, StoreAddress};
 
 /// A migration that was released is never edited; a change is a new one at the end.
 pub(super) const MIGRATIONS: &[&str] = &[
@@ -262,15 +261,23 @@ fn current_version() -> i64 {
     i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
+/// Opens a database for writing, in the format that this program writes.
+pub(super) fn open(at: &PostgresAddress) -> StoreResult<PgSession> {
+    let session = PgSession::open(at, false)?;
+    create(&session)?;
+    refuse_newer(&session)?;
+    migrate(&session)?;
+    Ok(session)
+}
+
 /// Creates the schema and the table with its version; refuses a schema that has tables of another program.
-pub(super) fn create(session: &PgSession) -> Result<(), StoreError> {
+fn create(session: &PgSession) -> StoreResult<()> {
     let schema = session.at().schema();
     let make = || {
         // In one query: another daemon may be creating them.
-        let tables =
-            session.rows("SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = $1", &[&schema])?;
-        let tables: Vec<&str> = tables.iter().map(|row| get(row, 0)).collect::<Result<_, _>>()?;
-        if tables.contains(&"_format") {
+        let sql = "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = $1";
+        let tables: Vec<String> = session.query(sql, &[&schema], |row| row.get(0))?;
+        if tables.iter().any(|table| table == "_format") {
             return Ok(());
         }
         if !tables.is_empty() {
@@ -286,24 +293,20 @@ pub(super) fn create(session: &PgSession) -> Result<(), StoreError> {
 }
 
 /// Whether the tables exist; an interrupted first migration leaves none.
-pub(super) fn exists(session: &PgSession) -> Result<bool, StoreError> {
-    Ok(has_table(session, "_format")? && session.number("SELECT version FROM _format WHERE id = 1", &[])? > 0)
+pub(super) fn exists(session: &PgSession) -> StoreResult<bool> {
+    Ok(has_table(session, "_format")? && session.query_number("SELECT version FROM _format WHERE id = 1", &[])? > 0)
 }
 
-fn has_table(session: &PgSession, name: &str) -> Result<bool, StoreError> {
+fn has_table(session: &PgSession, name: &str) -> StoreResult<bool> {
     let sql = "SELECT count(*) FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2";
-    Ok(session.number(sql, &[&session.at().schema(), &name])? > 0)
+    Ok(session.query_number(sql, &[&session.at().schema(), &name])? > 0)
 }
 
 /// Migrates the format, one transaction per step. Daemons that start together wait for each other at one row.
-pub(super) fn migrate(session: &PgSession) -> Result<(), StoreError> {
-    migrate_with(session, MIGRATIONS)
-}
-
-pub(super) fn migrate_with(session: &PgSession, migrations: &[&str]) -> Result<(), StoreError> {
+fn migrate(session: &PgSession) -> StoreResult<()> {
     let step = || {
-        let version = session.number("SELECT version FROM _format WHERE id = 1 FOR UPDATE", &[])?;
-        let Some(migration) = usize::try_from(version).ok().and_then(|version| migrations.get(version)) else {
+        let version = session.query_number("SELECT version FROM _format WHERE id = 1 FOR UPDATE", &[])?;
+        let Some(migration) = usize::try_from(version).ok().and_then(|version| MIGRATIONS.get(version)) else {
             return Ok(false);
         };
         session.batch(migration)?;
@@ -315,8 +318,8 @@ pub(super) fn migrate_with(session: &PgSession, migrations: &[&str]) -> Result<(
 }
 
 /// Refuses the tables of a newer pieme.
-pub(super) fn refuse_newer(session: &PgSession) -> Result<(), StoreError> {
-    let found = session.number("SELECT version FROM _format WHERE id = 1", &[])?;
+pub(super) fn refuse_newer(session: &PgSession) -> StoreResult<()> {
+    let found = session.query_number("SELECT version FROM _format WHERE id = 1", &[])?;
     if found > current_version() {
         let at = StoreAddress::Postgres(session.at().clone());
         return Err(StoreError::NewerFormat { at, found, known: current_version() });
@@ -325,13 +328,13 @@ pub(super) fn refuse_newer(session: &PgSession) -> Result<(), StoreError> {
 }
 
 /// Refuses the target of a copy that is running or was interrupted.
-pub(super) fn refuse_incomplete_copy(session: &PgSession) -> Result<(), StoreError> {
+pub(super) fn refuse_incomplete_copy(session: &PgSession) -> StoreResult<()> {
     match is_incomplete_copy(session)? {
         true => Err(StoreError::IncompleteCopy(StoreAddress::Postgres(session.at().clone()))),
         false => Ok(()),
     }
 }
 
-pub(super) fn is_incomplete_copy(session: &PgSession) -> Result<bool, StoreError> {
-    Ok(session.number("SELECT count(*) FROM _daemon WHERE name = 'copying'", &[])? > 0)
+pub(super) fn is_incomplete_copy(session: &PgSession) -> StoreResult<bool> {
+    Ok(session.query_number("SELECT count(*) FROM _daemon WHERE name = 'copying'", &[])? > 0)
 }

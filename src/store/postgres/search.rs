@@ -5,11 +5,10 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 
-use super::generation::Generation;
-use super::names::{quoted, rows_table};
+use super::generation::{self, Generation, RowTables};
+use super::names::ColumnName;
 use super::session::{PgParams, get};
-use super::view::column_name;
-use super::{PgSession, Postgres, SqlSession, StoreError, decode, digest, generation, index};
+use super::{PgSession, Postgres, SqlSession, StoreResult, decode, digest, index};
 use crate::model::{Row, TaskName};
 use crate::store::search::{
     self, FullTextIndex, FullTextSearch, Hit, IndexProgress, MAX_RANKED, Query, SearchRequest, SearchResults, Term,
@@ -18,7 +17,7 @@ use crate::store::search::{
 use crate::store::sql::SqlRow;
 
 impl FullTextSearch for Postgres {
-    fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError> {
+    fn search(&self, wanted: &SearchRequest) -> StoreResult<SearchResults> {
         let session = &self.session;
         let tasks: Vec<&str> = wanted.tasks.iter().map(TaskName::as_str).collect();
         session.in_snapshot(|| {
@@ -35,11 +34,11 @@ impl FullTextSearch for Postgres {
         })
     }
 
-    fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError> {
+    fn index_next_part(&mut self, task: &TaskName) -> StoreResult<IndexProgress> {
         index::step(&self.session, task)
     }
 
-    fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
+    fn unindexed_tasks(&self) -> StoreResult<Vec<(TaskName, u64)>> {
         search::unindexed_tasks(&self.session)
     }
 }
@@ -88,7 +87,7 @@ impl FullTextIndex for IndexQuery<'_> {
     type Entry = RankedEntry;
 
     /// Entries of equal rank are in the order of their rows. The column of a word does not affect the rank.
-    fn entries(&self, most: u64) -> Result<Vec<RankedEntry>, StoreError> {
+    fn entries(&self, most: u64) -> StoreResult<Vec<RankedEntry>> {
         let sql = format!(
             "SELECT e.task, e.digest, e.key, e.n, w.rank, count(*) OVER () FROM (
                  SELECT task, digest,
@@ -112,7 +111,7 @@ impl FullTextIndex for IndexQuery<'_> {
         found.iter().map(entry).collect()
     }
 
-    fn hits(&self, entries: &[RankedEntry]) -> Result<Vec<Hit>, StoreError> {
+    fn hits(&self, entries: &[RankedEntry]) -> StoreResult<Vec<Hit>> {
         let mut rows = HashMap::new();
         for entry in entries {
             if !rows.contains_key(&entry.task) {
@@ -127,7 +126,7 @@ impl FullTextIndex for IndexQuery<'_> {
             let Some((row, first_seen)) = rows.get(&entry.task).and_then(|rows| rows.get(&entry.digest)) else {
                 continue;
             };
-            let columns: Vec<String> = generation.texts().map(|column| column.stored.clone()).collect();
+            let columns: Vec<String> = generation.texts().into_iter().map(str::to_owned).collect();
             let Some(marks) = self.query.highlights(&columns, row) else { continue };
             let (task, row) = (decode::task_name(&entry.task)?, row.clone());
             hits.push(Hit { task, columns, row, first_seen: *first_seen, rank: entry.rank, highlights: marks });
@@ -135,7 +134,7 @@ impl FullTextIndex for IndexQuery<'_> {
         Ok(hits)
     }
 
-    fn count(&self) -> Result<u64, StoreError> {
+    fn count(&self) -> StoreResult<u64> {
         Ok(self.counted.get())
     }
 }
@@ -145,7 +144,7 @@ type RowsByDigest = HashMap<i64, (Row, DateTime<Utc>)>;
 
 impl IndexQuery<'_> {
     /// The rows of entries that are published as they were indexed.
-    fn rows(&self, task: &str, entries: &[&RankedEntry]) -> Result<RowsByDigest, StoreError> {
+    fn rows(&self, task: &str, entries: &[&RankedEntry]) -> StoreResult<RowsByDigest> {
         let mut published = self.published.borrow_mut();
         if !published.contains_key(task) {
             published.insert(task.to_owned(), generation::published(self.session, &decode::task_name(task)?)?);
@@ -153,12 +152,12 @@ impl IndexQuery<'_> {
         let mut found = RowsByDigest::new();
         let Some(generation) = published.get(task).and_then(Option::as_ref) else { return Ok(found) };
         let places: Vec<i64> = entries.iter().map(|entry| entry.n).collect();
-        read(self.session, generation, "_n = ANY($2)", &[&generation.id, &places], &mut found)?;
+        read(self.session, generation, "_n = ANY($1)", &[&places], &mut found)?;
         // Where the rows have changed since, a record with the same texts is found by its key.
         let moved = entries.iter().filter(|entry| !found.contains_key(&entry.digest));
         let keys: Vec<&[u8]> = moved.map(|entry| entry.key.as_slice()).collect();
         if !keys.is_empty() {
-            read(self.session, generation, "_key = ANY($2)", &[&generation.id, &keys], &mut found)?;
+            read(self.session, generation, "_key = ANY($1)", &[&keys], &mut found)?;
         }
         Ok(found)
     }
@@ -171,18 +170,15 @@ fn read(
     which: &str,
     values: PgParams<'_>,
     found: &mut RowsByDigest,
-) -> Result<(), StoreError> {
-    let texts: Vec<usize> = (0..generation.columns.len()).filter(|&at| generation.columns[at].is_text()).collect();
-    let names: String = texts.iter().map(|&at| format!(", {}", column_name(at))).collect();
-    let table = quoted(&rows_table(generation.table));
-    let sql = format!("SELECT _page, _first_seen{names} FROM {table} WHERE _generation = $1 AND {which} ORDER BY _n");
+) -> StoreResult<()> {
+    let names = generation.texts();
+    let cells = PgSession::cells_sql(&generation.columns, ColumnName::is_text);
+    let rows = PgSession::rows_sql(generation);
+    let sql = format!("SELECT _page, _first_seen{cells} FROM {rows} AND {which} ORDER BY _n");
     for row in session.rows(&sql, values)? {
         let row: &dyn SqlRow = &row;
-        let cells: Vec<Option<String>> = (0..texts.len()).map(|index| row.get(index + 2)).collect::<Result<_, _>>()?;
-        let named = texts.iter().zip(&cells);
-        let named = named.filter_map(|(&at, cell)| Some((generation.columns[at].stored.as_str(), cell.as_deref()?)));
-        let digest = index::short_digest(digest::record_digest(named));
-        let read = (Row { cells, page: row.get(0)? }, row.get(1)?);
+        let digest = digest::short(digest::record_digest(row.named_texts(2, &names)?.into_iter()));
+        let read = (Row { cells: row.cells(2, names.len())?, page: row.get(0)? }, row.get(1)?);
         found.entry(digest).or_insert(read);
     }
     Ok(())

@@ -13,11 +13,11 @@ use futures_util::{SinkExt, StreamExt};
 use tokio_postgres::types::{FromSql, ToSql};
 use tokio_postgres::{Client, Config, Row, Statement};
 
-use super::StoreError;
 use super::connection;
 use super::connection::{ConnectFailure, ServerConnection};
 use super::error::{is_transient, to_store_error};
 use super::tls;
+use super::{StoreError, StoreResult};
 use crate::model::{PostgresAddress, TimeSpan};
 
 /// A server that restarts is back within seconds; a longer outage fails the runs that end meanwhile.
@@ -49,7 +49,7 @@ pub struct PgSession {
 }
 
 impl PgSession {
-    pub fn open(at: &PostgresAddress, reads_only: bool) -> Result<PgSession, StoreError> {
+    pub fn open(at: &PostgresAddress, reads_only: bool) -> StoreResult<PgSession> {
         let session = PgSession {
             at: at.clone(),
             reads_only,
@@ -68,11 +68,11 @@ impl PgSession {
         &self.at
     }
 
-    pub fn rows(&self, sql: &str, values: PgParams<'_>) -> Result<Vec<Row>, StoreError> {
+    pub fn rows(&self, sql: &str, values: PgParams<'_>) -> StoreResult<Vec<Row>> {
         self.with_client(async |client| client.query(&self.prepared(client, sql).await?, values).await)
     }
 
-    pub fn row(&self, sql: &str, values: PgParams<'_>) -> Result<Option<Row>, StoreError> {
+    pub fn row(&self, sql: &str, values: PgParams<'_>) -> StoreResult<Option<Row>> {
         self.with_client(async |client| client.query_opt(&self.prepared(client, sql).await?, values).await)
     }
 
@@ -81,8 +81,8 @@ impl PgSession {
         &self,
         sql: &str,
         values: PgParams<'_>,
-        mut take: impl FnMut(&Row) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+        mut take: impl FnMut(&Row) -> StoreResult<()>,
+    ) -> StoreResult<()> {
         let line = self.connection()?;
         let asked = line.client.query_raw(sql, values.iter().copied());
         let rows = self.await_answer(&line, asked)?.map_err(|error| to_store_error(&error, &self.at))?;
@@ -94,23 +94,18 @@ impl PgSession {
         Ok(())
     }
 
-    /// A single number of an answer that always has one row.
-    pub fn number(&self, sql: &str, values: PgParams<'_>) -> Result<i64, StoreError> {
-        self.with_client(async |client| client.query_one(&self.prepared(client, sql).await?, values).await?.try_get(0))
-    }
-
     /// Returns the number of affected rows.
-    pub fn execute(&self, sql: &str, values: PgParams<'_>) -> Result<u64, StoreError> {
+    pub fn execute(&self, sql: &str, values: PgParams<'_>) -> StoreResult<u64> {
         self.with_client(async |client| client.execute(&self.prepared(client, sql).await?, values).await)
     }
 
     /// Executes statements without parameters.
-    pub fn batch(&self, sql: &str) -> Result<(), StoreError> {
+    pub fn batch(&self, sql: &str) -> StoreResult<()> {
         self.with_client(async |client| client.batch_execute(sql).await)
     }
 
     /// Writes rows in the text format of COPY.
-    pub fn copy_in(&self, sql: &str, text: &Bytes) -> Result<(), StoreError> {
+    pub fn copy_in(&self, sql: &str, text: &Bytes) -> StoreResult<()> {
         self.with_client(async |client| {
             let sink = client.copy_in(sql).await?;
             futures_util::pin_mut!(sink);
@@ -120,17 +115,12 @@ impl PgSession {
     }
 
     /// As `in_snapshot`, without a retry: a connection that is lost meanwhile is an error.
-    pub fn in_snapshot_once<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    pub fn in_snapshot_once<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         self.try_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "COMMIT", &work)
     }
 
     /// Executes `work` in one transaction; inside another transaction it is part of that.
-    pub fn retry_transaction<T>(
-        &self,
-        begin: &str,
-        end: &str,
-        work: impl Fn() -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    pub fn retry_transaction<T>(&self, begin: &str, end: &str, work: impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         if self.is_in_transaction.get() {
             return work();
         }
@@ -146,12 +136,7 @@ impl PgSession {
         }
     }
 
-    fn try_transaction<T>(
-        &self,
-        begin: &str,
-        end: &str,
-        work: &impl Fn() -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+    fn try_transaction<T>(&self, begin: &str, end: &str, work: &impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         self.batch(begin)?;
         self.is_in_transaction.set(true);
         let done = work().and_then(|it| self.batch(end).map(|()| it));
@@ -167,7 +152,7 @@ impl PgSession {
         is_transient(error) || (matches!(error, StoreError::Unreachable { .. }) && !self.is_unreachable.get())
     }
 
-    fn with_client<T>(&self, work: impl AsyncFn(&Client) -> Result<T, tokio_postgres::Error>) -> Result<T, StoreError> {
+    fn with_client<T>(&self, work: impl AsyncFn(&Client) -> Result<T, tokio_postgres::Error>) -> StoreResult<T> {
         let mut again = !self.is_in_transaction.get();
         loop {
             let line = self.connection()?;
@@ -199,7 +184,7 @@ impl PgSession {
     }
 
     /// Waits for the server's answer. A server that does not answer is given up, and not asked again at once.
-    fn await_answer<T>(&self, line: &ServerConnection, asked: impl Future<Output = T>) -> Result<T, StoreError> {
+    fn await_answer<T>(&self, line: &ServerConnection, asked: impl Future<Output = T>) -> StoreResult<T> {
         let timeouts = self.at.timeouts();
         let limit = if self.reads_only { timeouts.read_timeout } else { timeouts.statement_timeout };
         line.await_answer(asked, timeouts, limit).map_err(|why| {
@@ -210,7 +195,7 @@ impl PgSession {
     }
 
     /// The connection, opened again if it was lost; not inside a transaction, which is lost with it.
-    fn connection(&self) -> Result<Arc<ServerConnection>, StoreError> {
+    fn connection(&self) -> StoreResult<Arc<ServerConnection>> {
         let there = self.connection.borrow().as_ref().filter(|line| !line.client.is_closed()).cloned();
         if let Some(line) = there {
             return Ok(line);
@@ -255,7 +240,7 @@ impl PgSession {
     }
 
     /// Sets `took` to the time that was waited for a server that did not answer.
-    fn connect(&self, took: &mut Duration) -> Result<ServerConnection, StoreError> {
+    fn connect(&self, took: &mut Duration) -> StoreResult<ServerConnection> {
         let mut config: Config = self.at.with_password().parse().map_err(|_| StoreError::LoginRejected {
             at: self.at.clone(),
             why: "the driver cannot parse the address".to_owned(),
@@ -289,6 +274,6 @@ impl PgSession {
 }
 
 /// Decodes a cell of an answer; the stored value is not trusted.
-pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T, StoreError> {
+pub(super) fn get<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> StoreResult<T> {
     row.try_get(at).map_err(StoreError::invalid_value)
 }

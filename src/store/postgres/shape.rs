@@ -2,26 +2,25 @@
 //! person changes them, so most publications create no table.
 
 use super::names::{ColumnName, quoted, rows_table};
-use super::session::get;
 use super::view::{PgType, column_name};
-use super::{PgSession, SqlSession, StoreError};
+use super::{PgSession, SqlSession, StoreError, StoreResult};
 use crate::model::TaskName;
 
 /// Finds the shape with these columns, or creates it.
-pub(super) fn find_or_make(session: &PgSession, task: &TaskName, columns: &[ColumnName]) -> Result<i64, StoreError> {
+pub(super) fn find_or_make(session: &PgSession, task: &TaskName, columns: &[ColumnName]) -> StoreResult<i64> {
     let json = serde_json::to_string(columns).map_err(StoreError::invalid_value)?;
     // Locked, so that nobody drops it before there are rows in it.
     let sql = "SELECT id FROM _shape WHERE task = $1 AND columns = $2 ORDER BY id LIMIT 1 FOR UPDATE";
-    if let Some(found) = session.row(sql, &[&task.as_str(), &json])? {
-        return get(&found, 0);
+    if let Some(found) = session.query_first(sql, &[task, &json], |row| row.get(0))? {
+        return Ok(found);
     }
     let sql = "INSERT INTO _shape (task, columns) VALUES ($1, $2) RETURNING id";
-    let shape = session.number(sql, &[&task.as_str(), &json])?;
+    let shape = session.query_number(sql, &[&task.as_str(), &json])?;
     make_table(session, shape, columns)?;
     Ok(shape)
 }
 
-fn make_table(session: &PgSession, shape: i64, columns: &[ColumnName]) -> Result<(), StoreError> {
+fn make_table(session: &PgSession, shape: i64, columns: &[ColumnName]) -> StoreResult<()> {
     let typed = columns.iter().enumerate().map(|(at, it)| format!(", {} {}", column_name(at), PgType::of(it).word()));
     let (table, typed) = (quoted(&rows_table(shape)), typed.collect::<String>());
     session.batch(&format!(
@@ -33,11 +32,10 @@ fn make_table(session: &PgSession, shape: i64, columns: &[ColumnName]) -> Result
 }
 
 /// Drops the tables that have no generation of a task. A table that a reader still uses is dropped the next time.
-pub(super) fn drop_unused(session: &PgSession, task: &TaskName) -> Result<(), StoreError> {
+pub(super) fn drop_unused(session: &PgSession, task: &TaskName) -> StoreResult<()> {
     let unused =
         "SELECT id FROM _shape s WHERE task = $1 AND NOT EXISTS (SELECT 1 FROM _generation WHERE shape = s.id)";
-    for row in session.rows(unused, &[&task.as_str()])? {
-        let shape: i64 = get(&row, 0)?;
+    for shape in session.query(unused, &[task], |row| row.get::<i64>(0))? {
         session.in_transaction(|| {
             // Refused where a generation was added meanwhile.
             session.execute("DELETE FROM _shape WHERE id = $1", &[&shape])?;

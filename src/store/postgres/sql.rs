@@ -6,55 +6,36 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
 use super::session::{PgSession, get};
-use super::{StoreError, timestamp};
+use super::{StoreError, StoreResult, timestamp};
 use crate::store::batch::storable;
-use crate::store::sql::{SqlParams, SqlRow, SqlSession, SqlValue};
+use crate::store::sql::{FetchedRows, RowSink, SqlParams, SqlRow, SqlSession, SqlValue};
 
 impl SqlSession for PgSession {
     const STRPOS: &'static str = "strpos";
     /// Generations with the same columns share a table.
     const ROWS_TABLE: &'static str = "shape";
 
-    fn modify(&self, sql: &str, values: SqlParams<'_>) -> Result<u64, StoreError> {
+    fn modify(&self, sql: &str, values: SqlParams<'_>) -> StoreResult<u64> {
         with_values(values, |values| self.execute(sql, values))
     }
 
-    fn query<T>(
-        &self,
-        sql: &str,
-        values: SqlParams<'_>,
-        mut read: impl FnMut(&dyn SqlRow) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
-        with_values(values, |values| self.rows(sql, values))?.iter().map(|row| read(row)).collect()
+    fn fetch(&self, which: FetchedRows, sql: &str, values: SqlParams<'_>, take: RowSink<'_>) -> StoreResult<()> {
+        with_values(values, |values| match which {
+            FetchedRows::All => self.rows(sql, values)?.iter().try_for_each(|row| take(row)),
+            FetchedRows::First => self.row(sql, values)?.iter().try_for_each(|row| take(row)),
+            FetchedRows::Streamed => self.each(sql, values, |row| take(row)),
+        })
     }
 
-    fn query_first<T>(
-        &self,
-        sql: &str,
-        values: SqlParams<'_>,
-        mut read: impl FnMut(&dyn SqlRow) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        with_values(values, |values| self.row(sql, values))?.map(|row| read(&row)).transpose()
-    }
-
-    fn query_each(
-        &self,
-        sql: &str,
-        values: SqlParams<'_>,
-        mut take: impl FnMut(&dyn SqlRow) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
-        with_values(values, |values| self.each(sql, values, |row| take(row)))
-    }
-
-    fn in_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn in_transaction<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         self.retry_transaction("BEGIN", "COMMIT", work)
     }
 
-    fn in_snapshot<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn in_snapshot<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         self.retry_transaction("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "COMMIT", work)
     }
 
-    fn in_rolled_back_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn in_rolled_back_transaction<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         self.retry_transaction("BEGIN", "ROLLBACK", work)
     }
 }
@@ -66,12 +47,12 @@ fn with_values<T>(values: SqlParams<'_>, work: impl FnOnce(&[&(dyn ToSql + Sync)
 }
 
 impl SqlRow for Row {
-    fn cell(&self, at: usize) -> Result<SqlValue<'_>, StoreError> {
+    fn cell(&self, at: usize) -> StoreResult<SqlValue<'_>> {
         fn value<'r, T: FromSql<'r>>(
             row: &'r Row,
             at: usize,
             of: impl FnOnce(T) -> SqlValue<'r>,
-        ) -> Result<SqlValue<'r>, StoreError> {
+        ) -> StoreResult<SqlValue<'r>> {
             Ok(get::<Option<T>>(row, at)?.map_or(SqlValue::Null, of))
         }
         match self.columns()[at].type_() {

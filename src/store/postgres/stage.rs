@@ -11,7 +11,7 @@ use super::generation::{self, Generation};
 use super::names::{ColumnName, quoted, rows_table};
 use super::session::get;
 use super::view::{PgType, column_name};
-use super::{Member, PgSession, Postgres, SqlSession, StoreError, runs, shape, timestamp};
+use super::{Member, PgSession, Postgres, SqlSession, StoreResult, runs, shape, timestamp};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::RowStaging;
 use crate::store::batch::Batch;
@@ -44,7 +44,7 @@ impl RowStaging for Postgres {
         key: &[String],
         rows: &[Row],
         now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         runs::require_open(&self.session, self.member.as_ref(), run)?;
         let staged = self.staged.entry(run).or_default();
         let places = staged.batch.map_columns(columns, key)?;
@@ -68,7 +68,7 @@ impl StagedRows {
         member: Option<&Member>,
         (run, task): (RunId, &TaskName),
         published: Option<&Generation>,
-    ) -> Result<(i64, i64), StoreError> {
+    ) -> StoreResult<(i64, i64)> {
         self.copy_unchanged_prefix(session, member, (run, task))?;
         let written = session.in_transaction(|| {
             runs::require_open(session, member, run)?;
@@ -90,7 +90,7 @@ impl StagedRows {
         session: &PgSession,
         run: RunId,
         task: &TaskName,
-    ) -> Result<StagedTable, StoreError> {
+    ) -> StoreResult<StagedTable> {
         let columns = &self.batch.columns;
         let Some(before) = self.written else {
             let (generation, table) = generation::create(session, run, task, columns)?;
@@ -103,7 +103,7 @@ impl StagedRows {
     }
 
     /// Columns that a later page adds need another table: the rows already written move there.
-    fn move_rows(&self, session: &PgSession, task: &TaskName, before: StagedTable) -> Result<StagedTable, StoreError> {
+    fn move_rows(&self, session: &PgSession, task: &TaskName, before: StagedTable) -> StoreResult<StagedTable> {
         let table = shape::find_or_make(session, task, &self.batch.columns)?;
         let names: String = (0..before.columns).map(|at| format!(", {}", column_name(at))).collect();
         let names = format!("_generation, _n, _key, _first_seen, _page{names}");
@@ -137,7 +137,7 @@ fn first_seen(
     batch: &Batch,
     task: &TaskName,
     published: Option<&Generation>,
-) -> Result<HashMap<KeyHash, i64>, StoreError> {
+) -> StoreResult<HashMap<KeyHash, i64>> {
     let Some(published) = published.filter(|_| !batch.pending().is_empty()) else { return Ok(HashMap::new()) };
     let keys: Vec<&[u8]> = batch.pending().iter().map(|record| &record.key[..]).collect();
     let table = quoted(&rows_table(published.table));

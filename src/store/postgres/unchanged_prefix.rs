@@ -3,11 +3,12 @@
 
 use tokio_postgres::Row;
 
+use super::generation::{self, RowTables};
 use super::names::{quoted, rows_table};
 use super::session::get;
 use super::stage::{StagedRows, StagedTable};
-use super::view::{PgType, column_name, read_list};
-use super::{Member, PgSession, SqlSession, StoreError, generation, runs};
+use super::view::{PgType, column_name};
+use super::{Member, PgSession, SqlSession, StoreError, StoreResult, runs};
 use crate::model::{RunId, TaskName};
 use crate::store::batch::BufferedRow;
 use crate::store::unchanged_prefix;
@@ -15,7 +16,7 @@ use crate::store::unchanged_prefix::UnchangedPrefix;
 
 impl StagedRows {
     /// Whether the buffered rows equal the next published ones; then they leave the buffer.
-    pub fn extend_unchanged_prefix(&mut self, session: &PgSession, task: &TaskName) -> Result<bool, StoreError> {
+    pub fn extend_unchanged_prefix(&mut self, session: &PgSession, task: &TaskName) -> StoreResult<bool> {
         if self.written.is_some() {
             return Ok(false);
         }
@@ -31,8 +32,8 @@ impl StagedRows {
         Ok(true)
     }
 
-    fn matches_published_rows(&self, session: &PgSession, same: UnchangedPrefix) -> Result<bool, StoreError> {
-        let columns = read_list(&self.batch.columns);
+    fn matches_published_rows(&self, session: &PgSession, same: UnchangedPrefix) -> StoreResult<bool> {
+        let columns = PgSession::cells_sql(&self.batch.columns, |_| true);
         let table = quoted(&rows_table(same.table));
         let sql = format!(
             "SELECT _key, _page{columns} FROM {table} WHERE _generation = $1 AND _n > $2 AND _n <= $3 ORDER BY _n"
@@ -49,7 +50,7 @@ impl StagedRows {
         Ok(is_same && waiting.next().is_none())
     }
 
-    fn is_unchanged_row(&self, record: &BufferedRow, row: &Row, types: &[PgType]) -> Result<bool, StoreError> {
+    fn is_unchanged_row(&self, record: &BufferedRow, row: &Row, types: &[PgType]) -> StoreResult<bool> {
         if get::<&[u8]>(row, 0)? != record.key || get::<i64>(row, 1)? != i64::from(record.page) {
             return Ok(false);
         }
@@ -68,7 +69,7 @@ impl StagedRows {
         session: &PgSession,
         member: Option<&Member>,
         (run, task): (RunId, &TaskName),
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         while let Some((same, next)) = self.unchanged_prefix.and_then(|same| Some((same, same.after_next_copy()?))) {
             let written = session.in_transaction(|| {
                 runs::require_open(session, member, run)?;
@@ -83,12 +84,7 @@ impl StagedRows {
     }
 }
 
-fn copy_rows(
-    session: &PgSession,
-    same: UnchangedPrefix,
-    next: UnchangedPrefix,
-    to: StagedTable,
-) -> Result<(), StoreError> {
+fn copy_rows(session: &PgSession, same: UnchangedPrefix, next: UnchangedPrefix, to: StagedTable) -> StoreResult<()> {
     let names: String = (0..same.columns).map(|at| format!(", {}", column_name(at))).collect();
     let (from, to, generation) = (quoted(&rows_table(same.table)), quoted(&rows_table(to.table)), to.generation);
     let sql = format!(
@@ -107,7 +103,7 @@ fn copy_rows(
 }
 
 /// Whether a cell equals a text as COPY would have written it.
-fn is_unchanged_cell(row: &Row, at: usize, kind: PgType, text: Option<&str>) -> Result<bool, StoreError> {
+fn is_unchanged_cell(row: &Row, at: usize, kind: PgType, text: Option<&str>) -> StoreResult<bool> {
     let cell = text.and_then(|text| kind.cell(text));
     let number = || cell.as_deref().and_then(|text| text.parse::<f64>().ok());
     Ok(match kind {

@@ -64,15 +64,6 @@ pub(super) fn column_name(at: usize) -> String {
     format!("c{}", at + 1)
 }
 
-/// The columns of a table as they are read, each after a comma: amounts of money as JSON numbers.
-pub(super) fn read_list(columns: &[ColumnName]) -> String {
-    let read = |(at, it): (usize, &ColumnName)| match PgType::of(it) {
-        PgType::Numeric => format!(", {}::double precision", column_name(at)),
-        PgType::Text | PgType::Bigint | PgType::Double | PgType::Boolean => format!(", {}", column_name(at)),
-    };
-    columns.iter().enumerate().map(read).collect()
-}
-
 /// The columns of a task's view under their names there.
 pub(super) fn distinct_view_columns(columns: &[ColumnName]) -> Vec<(usize, String)> {
     let mut shown: Vec<(usize, String)> = Vec::new();
@@ -84,8 +75,7 @@ pub(super) fn distinct_view_columns(columns: &[ColumnName]) -> Vec<(usize, Strin
 }
 
 /// The view of a task. A name of 64 bytes is cut and gets a hash after `~`, which is in no task's name.
-pub(super) fn name(task: &TaskName) -> String {
-    let name = task.as_str();
+pub(super) fn name(name: &str) -> String {
     if name.len() <= MAX_NAME_BYTES {
         return quoted(name);
     }
@@ -109,7 +99,7 @@ fn fit_name(name: &str, is_free: impl Fn(&str) -> bool) -> String {
 /// The view of a task. `_run` and `_last_seen` are the same for all rows of a generation, so they are stored once, in
 /// `_generation`, which also says which generation is published.
 pub(super) fn create_sql(task: &TaskName, table: i64, columns: &[ColumnName]) -> String {
-    let (view, table) = (name(task), quoted(&rows_table(table)));
+    let (view, table) = (name(task.as_str()), quoted(&rows_table(table)));
     let columns: String = distinct_view_columns(columns)
         .iter()
         .map(|(at, name)| format!("r.{} AS {}, ", column_name(*at), quoted(name)))
@@ -141,7 +131,7 @@ mod tests {
     #[test]
     fn tasks_whose_names_differ_in_the_last_letter_have_views_of_their_own() {
         let names = ["a", "b"].map(|end| TaskName::new(&format!("{}{end}", "t".repeat(63))).expect("64 letters"));
-        let views = names.each_ref().map(name);
+        let views = names.each_ref().map(|task| name(task.as_str()));
         assert!(views[0] != views[1] && views.iter().all(|view| view.len() == 65), "{views:?}");
     }
 

@@ -2,7 +2,7 @@
 //! rows.
 
 use super::{Hit, SearchRequest, SearchResults};
-use crate::store::StoreError;
+use crate::store::StoreResult;
 
 /// Hits are counted up to this number.
 pub(in crate::store) const MAX_COUNTED: u64 = 10_000;
@@ -23,20 +23,20 @@ pub(in crate::store) trait FullTextIndex {
     type Entry;
 
     /// At most this many matching entries, best first.
-    fn entries(&self, most: u64) -> Result<Vec<Self::Entry>, StoreError>;
+    fn entries(&self, most: u64) -> StoreResult<Vec<Self::Entry>>;
 
     /// The rows of entries, in their order; entries without a row are left out.
-    fn hits(&self, entries: &[Self::Entry]) -> Result<Vec<Hit>, StoreError>;
+    fn hits(&self, entries: &[Self::Entry]) -> StoreResult<Vec<Hit>>;
 
     /// Number of matching entries; beyond [`MAX_COUNTED`] it does not matter.
-    fn count(&self) -> Result<u64, StoreError>;
+    fn count(&self) -> StoreResult<u64>;
 }
 
 pub(in crate::store) fn collect_results(
     index: &impl FullTextIndex,
     wanted: &SearchRequest,
     behind: u64,
-) -> Result<SearchResults, StoreError> {
+) -> StoreResult<SearchResults> {
     let end = wanted.offset.saturating_add(wanted.limit);
     let (mut hits, mut total, mut looked_at) = (Vec::new(), 0, 0);
     // Ranking takes the time, however many entries are asked for: first few, then as many as are allowed.

@@ -58,28 +58,25 @@ fn for_each_word(text: &str, mut take: impl FnMut(&str, Range<usize>)) {
         let end = at + c.len_utf8();
         match classify(c) {
             CharClass::Ignored => {}
-            CharClass::Separator => {
-                if !word.is_empty() {
-                    take(&word, from..to);
-                }
-                word.clear();
-            }
-            CharClass::SingleCharWord(folded) => {
-                if !word.is_empty() {
-                    take(&word, from..to);
-                }
-                word.clear();
-                take(folded.encode_utf8(&mut [0; 4]), at..end);
-            }
-            CharClass::Letters(letters) => {
+            CharClass::Letters(first, more) => {
                 if word.is_empty() {
                     (from, chars) = (at, 0);
                 }
                 chars += 1;
                 if chars <= MAX_WORD_CHARS {
-                    letters.push_to(&mut word);
+                    word.push(first);
+                    word.push_str(&more);
                 }
                 to = end;
+            }
+            class @ (CharClass::Separator | CharClass::SingleCharWord(_)) => {
+                if !word.is_empty() {
+                    take(&word, from..to);
+                }
+                word.clear();
+                if let CharClass::SingleCharWord(folded) = class {
+                    take(folded.encode_utf8(&mut [0; 4]), at..end);
+                }
             }
         }
     }
@@ -90,7 +87,8 @@ fn for_each_word(text: &str, mut take: impl FnMut(&str, Range<usize>)) {
 
 /// How a character affects the words around it.
 enum CharClass {
-    Letters(FoldedLetters),
+    /// The first letter that it is folded to, and the others, if there are any.
+    Letters(char, String),
     /// A word of its own.
     SingleCharWord(char),
     Separator,
@@ -101,7 +99,7 @@ enum CharClass {
 fn classify(c: char) -> CharClass {
     if c.is_ascii() {
         return if c.is_ascii_alphanumeric() {
-            CharClass::Letters(FoldedLetters::One(c.to_ascii_lowercase()))
+            CharClass::Letters(c.to_ascii_lowercase(), String::new())
         } else {
             CharClass::Separator
         };
@@ -112,11 +110,10 @@ fn classify(c: char) -> CharClass {
     let lower = std::iter::once(c).nfkd().filter(|&c| !is_accent(c)).flat_map(char::to_lowercase);
     let folded: String = lower.nfc().filter(|c| c.is_alphanumeric()).collect();
     let mut chars = folded.chars();
-    match (chars.next(), chars.next()) {
-        (None, _) => CharClass::Separator,
-        (Some(one), None) if is_single_char_word(one) => CharClass::SingleCharWord(one),
-        (Some(one), None) => CharClass::Letters(FoldedLetters::One(one)),
-        (Some(_), Some(_)) => CharClass::Letters(FoldedLetters::Many(folded)),
+    match chars.next() {
+        None => CharClass::Separator,
+        Some(one) if chars.as_str().is_empty() && is_single_char_word(one) => CharClass::SingleCharWord(one),
+        Some(first) => CharClass::Letters(first, chars.as_str().to_owned()),
     }
 }
 
@@ -130,21 +127,6 @@ fn is_single_char_word(c: char) -> bool {
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}'
         | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
-}
-
-/// What a letter is folded to.
-enum FoldedLetters {
-    One(char),
-    Many(String),
-}
-
-impl FoldedLetters {
-    fn push_to(&self, word: &mut String) {
-        match self {
-            FoldedLetters::One(letter) => word.push(*letter),
-            FoldedLetters::Many(letters) => word.push_str(letters),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,74 +1,77 @@
-//! Comparison of two generations for the history, and its records.
+//! Comparison of two generations for the history. Large generations have keys and digests in blocks, which are read
+//! sequentially instead of the tables.
 
-use rusqlite::{Connection, Statement, params};
+use std::collections::HashMap;
 
-use super::compare::{ComparisonBasis, Difference, Differences};
-use super::reader::RecordReader;
-use super::{StoreError, fingerprints, record_diff};
-use crate::store::ChangeKind;
-use crate::store::changes::{ComparableGenerations, INSERT_RECORD};
-use crate::store::generation::Generation;
+use rusqlite::{Connection, Rows};
+
+use super::compare::{Differences, RowFingerprint};
+use super::generation::Generation;
+use super::record_diff::StoredRecord;
+use super::{StoreError, StoreResult, keys};
+use crate::store::changes::ComparableGenerations;
 
 impl ComparableGenerations for Connection {
-    fn differences(
-        &self,
-        before: &Generation,
-        after: &Generation,
-        basis: &ComparisonBasis,
-    ) -> Result<Differences, StoreError> {
-        fingerprints::differences(self, before, after, basis)
+    /// Few: a prepared statement reads one after the other.
+    const RECORDS_PER_READ: usize = 100;
+
+    fn differences_by_digests(&self, before: &Generation, after: &Generation) -> StoreResult<Option<Differences>> {
+        if !keys::has_digests(self, before.id)? || !keys::has_digests(self, after.id)? {
+            return Ok(None);
+        }
+        let sql = "SELECT entries, digests FROM _keys WHERE generation = ?1 ORDER BY first";
+        let (mut old, mut new) = (self.prepare(sql)?, self.prepare(sql)?);
+        let mut found = Differences::default();
+        found.merge_join(
+            BlockFingerprints::of(old.query([before.id])?),
+            BlockFingerprints::of(new.query([after.id])?),
+        )?;
+        Ok(Some(found))
     }
 
-    fn write_records(
-        &self,
-        change: i64,
-        before: &Generation,
-        after: &Generation,
-        listed: &[Difference],
-    ) -> Result<(), StoreError> {
-        let mut writer = ChangeWriter::new(self, change, before, after)?;
-        listed.iter().try_for_each(|difference| writer.write(difference))
-    }
-}
-
-/// Writes the records of one change.
-struct ChangeWriter<'c> {
-    change: i64,
-    before: RecordReader<'c>,
-    after: RecordReader<'c>,
-    insert: Statement<'c>,
-}
-
-impl<'c> ChangeWriter<'c> {
-    fn new(
-        connection: &'c Connection,
-        change: i64,
-        before: &'c Generation,
-        after: &'c Generation,
-    ) -> Result<ChangeWriter<'c>, StoreError> {
-        let (before, after) = (RecordReader::new(connection, before)?, RecordReader::new(connection, after)?);
-        Ok(ChangeWriter { change, before, after, insert: connection.prepare(INSERT_RECORD)? })
-    }
-
-    fn write(&mut self, difference: &Difference) -> Result<(), StoreError> {
-        let (old, new) = match difference.kind {
-            ChangeKind::Added => (None, Some(self.after.read(difference.row)?)),
-            ChangeKind::Changed => {
-                (Some(self.before.read(difference.row_before)?), Some(self.after.read(difference.row)?))
-            }
-            ChangeKind::Removed => (Some(self.before.read(difference.row)?), None),
+    fn records_at(&self, generation: &Generation, rows: &[i64]) -> StoreResult<HashMap<i64, StoredRecord>> {
+        let mut select = self.prepare(&StoredRecord::select::<Connection>(generation, "_rowid_ = ?1"))?;
+        let mut read = |&row: &i64| {
+            let mut found = select.query([row])?;
+            let found = found.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+            Ok((row, StoredRecord::read(generation, found)?))
         };
-        let cells = record_diff::differing_cells(old.as_ref().map(|it| &it.cells), new.as_ref().map(|it| &it.cells));
-        let record = new.or(old).unwrap_or_default();
-        // In the order of the parameters of `INSERT_RECORD`.
-        self.insert.execute(params![
-            self.change,
-            difference.key.to_be_bytes(),
-            difference.kind.word(),
-            record.name,
-            record.first_seen,
-            cells
-        ])?;
-        Ok(())
+        rows.iter().map(&mut read).collect()
+    }
+}
+
+/// Iterates over the records of one block after the other.
+struct BlockFingerprints<'s> {
+    rows: Rows<'s>,
+    block: std::vec::IntoIter<RowFingerprint>,
+}
+
+impl<'s> BlockFingerprints<'s> {
+    fn of(rows: Rows<'s>) -> BlockFingerprints<'s> {
+        BlockFingerprints { rows, block: Vec::new().into_iter() }
+    }
+
+    fn next_block(&mut self) -> StoreResult<bool> {
+        let Some(row) = self.rows.next()? else { return Ok(false) };
+        let bytes = |at: usize| row.get_ref(at)?.as_blob().map_err(StoreError::invalid_value);
+        self.block = keys::fingerprints_of(bytes(0)?, bytes(1)?)?.into_iter();
+        Ok(true)
+    }
+}
+
+impl Iterator for BlockFingerprints<'_> {
+    type Item = StoreResult<RowFingerprint>;
+
+    fn next(&mut self) -> Option<StoreResult<RowFingerprint>> {
+        loop {
+            if let Some(mark) = self.block.next() {
+                return Some(Ok(mark));
+            }
+            match self.next_block() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::names::{ColumnName, quoted, quoted_list, rows_table};
-use super::{Sqlite, StoreError, timestamp};
+use super::{Sqlite, StoreResult, timestamp};
 use crate::store::copy::{
     CopiedGeneration, CopiedRow, Exporter, PartSink, TABLES_AFTER_ROWS, TABLES_BEFORE_ROWS, export_entries,
     generations, send_generation,
@@ -12,11 +12,11 @@ use crate::store::copy::{
 
 impl Exporter for Sqlite {
     /// None: who copies a file holds the lock of its one writer.
-    fn active_daemons(&self) -> Result<Vec<String>, StoreError> {
+    fn active_daemons(&self) -> StoreResult<Vec<String>> {
         Ok(Vec::new())
     }
 
-    fn export(&self, take: PartSink<'_>) -> Result<(), StoreError> {
+    fn export(&self, take: PartSink<'_>) -> StoreResult<()> {
         let moment = self.connection.unchecked_transaction()?;
         TABLES_BEFORE_ROWS.iter().try_for_each(|table| export_entries(&*moment, table, take))?;
         for set in generations(&*moment)? {
@@ -29,8 +29,8 @@ impl Exporter for Sqlite {
 fn records(
     connection: &Connection,
     set: &CopiedGeneration,
-    give: &mut dyn FnMut(CopiedRow) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+    give: &mut dyn FnMut(CopiedRow) -> StoreResult<()>,
+) -> StoreResult<()> {
     let columns: &[ColumnName] = &set.generation.columns;
     let separator = if columns.is_empty() { "" } else { ", " };
     let table = quoted(&rows_table(set.generation.id));
@@ -39,8 +39,7 @@ fn records(
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let cells =
-            (0..columns.len()).map(|at| Ok(numeric_text(row.get_ref(at + 3)?))).collect::<Result<_, StoreError>>()?;
+        let cells = (0..columns.len()).map(|at| Ok(numeric_text(row.get_ref(at + 3)?))).collect::<StoreResult<_>>()?;
         let first_seen = timestamp::parse(&row.get::<_, String>(1)?)?.timestamp_millis();
         give(CopiedRow { key: row.get(0)?, first_seen, page: row.get(2)?, cells })?;
     }

@@ -2,24 +2,32 @@
 
 use rusqlite::Connection;
 
-use super::StoreError;
+use super::StoreResult;
 use super::digest::Digest;
-use super::names::{ColumnName, quoted, quoted_list, rows_table};
+use super::names::{ColumnName, quoted, rows_table};
 use crate::model::{RunId, TaskName};
 use crate::store::sql::SqlSession;
 
 pub(super) use crate::store::generation::{
-    Generation, confirm, drop_previous, drop_quarantined, drop_staged, find, published, published_id, set_state,
-    write_metadata,
+    Generation, RowTables, confirm, drop_previous, drop_quarantined, drop_staged, find, published, published_id,
+    set_state, write_metadata,
 };
 
+impl RowTables for Connection {
+    /// A page may well name a column `rowid`, but none starts with `_`.
+    const ROW_NUMBER: &'static str = "_rowid_";
+
+    fn rows_sql(generation: &Generation) -> String {
+        format!("{} WHERE TRUE", quoted(&rows_table(generation.id)))
+    }
+
+    fn cell_sql(_: usize, column: &ColumnName) -> String {
+        quoted(&column.stored)
+    }
+}
+
 /// Creates a table that no view shows yet.
-pub(super) fn create(
-    connection: &Connection,
-    run: RunId,
-    task: &TaskName,
-    columns: &[ColumnName],
-) -> Result<i64, StoreError> {
+pub(super) fn create(connection: &Connection, run: RunId, task: &TaskName, columns: &[ColumnName]) -> StoreResult<i64> {
     let sql = "INSERT INTO _generation (task, run, state, columns, rows, digest, last_seen)
                SELECT $1, id, 'staging', '[]', 0, $3, started FROM _runs WHERE id = $2 RETURNING id";
     let digest = Digest::default().to_bytes();
@@ -38,7 +46,7 @@ pub(super) fn table_sql(generation: i64, columns: &[ColumnName]) -> String {
     )
 }
 
-pub(super) fn add_columns(connection: &Connection, generation: i64, columns: &[ColumnName]) -> Result<(), StoreError> {
+pub(super) fn add_columns(connection: &Connection, generation: i64, columns: &[ColumnName]) -> StoreResult<()> {
     let name = quoted(&rows_table(generation));
     for column in columns {
         connection.execute_batch(&format!(
@@ -51,18 +59,16 @@ pub(super) fn add_columns(connection: &Connection, generation: i64, columns: &[C
 }
 
 pub(super) fn insert_sql(generation: i64, columns: &[ColumnName]) -> String {
-    let separator = if columns.is_empty() { "" } else { ", " };
     let marks: String = (0..columns.len()).map(|index| format!(", ?{}", index + 4)).collect();
     format!(
-        "INSERT INTO {} (_key, _first_seen, _page{separator}{}) VALUES (?1, ?2, ?3{marks})",
+        "INSERT INTO {} (_key, _first_seen, _page{}) VALUES (?1, ?2, ?3{marks})",
         quoted(&rows_table(generation)),
-        quoted_list(columns)
+        Connection::cells_sql(columns, |_| true)
     )
 }
 
 /// Drops a generation and its table.
-pub(super) fn remove(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+pub(super) fn remove(connection: &Connection, generation: i64) -> StoreResult<()> {
     connection.execute_batch(&format!("DROP TABLE IF EXISTS {}", quoted(&rows_table(generation))))?;
-    connection.modify("DELETE FROM _generation WHERE id = $1", &[&generation])?;
-    Ok(())
+    connection.apply("DELETE FROM _generation WHERE id = $1", &[&generation])
 }

@@ -2,17 +2,16 @@
 
 use rusqlite::Connection;
 
-use super::keys;
-use super::names::{quoted, rows_table};
-use super::reader::RecordReader;
-use super::{StoreError, record_diff, timestamp};
+use super::record_diff::StoredRecord;
+use super::{StoreResult, keys};
+use crate::store::changes::ComparableGenerations;
 use crate::store::generation::Generation;
-use crate::store::history::{PublishedRecord, PublishedRecords, RECORD_COLUMNS, read_record};
+use crate::store::history::{PublishedRecords, RECORD_COLUMNS, read_record};
 use crate::store::sql::SqlSession;
 use crate::store::{RecordChange, RecordKey};
 
 impl PublishedRecords for Connection {
-    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> Result<Vec<RecordChange>, StoreError> {
+    fn changed_among(&self, change: i64, keys: &[RecordKey]) -> StoreResult<Vec<RecordChange>> {
         // Searches the index on keys, from the first record of the change on (`+` rules out the index on changes): a
         // record may have changed a thousand times before, and a change may have 100,000 records.
         let sql = format!(
@@ -27,18 +26,9 @@ impl PublishedRecords for Connection {
         Ok(records)
     }
 
-    fn record_of_key(&self, published: &Generation, key: RecordKey) -> Result<Option<PublishedRecord>, StoreError> {
+    fn record_of_key(&self, published: &Generation, key: RecordKey) -> StoreResult<Option<StoredRecord>> {
         let blocks = keys::has_blocks(self, published.id)?;
         let Some(found) = keys::find(self, published.id, blocks, key.0.to_be_bytes())? else { return Ok(None) };
-        let record = RecordReader::new(self, published)?.read(found.row)?;
-        let first_seen = timestamp::parse(&record.first_seen)?;
-        Ok(Some(PublishedRecord { name: record.name, first_seen, cells: record.cells }))
-    }
-
-    fn named_sql(published: &Generation, columns: &[String]) -> String {
-        let texts: Vec<String> = columns.iter().map(|name| format!("coalesce({}, '')", quoted(name))).collect();
-        let name = texts.join(&format!(" || '{}' || ", record_diff::SEPARATOR));
-        let table = quoted(&rows_table(published.id));
-        format!("SELECT _key, {name} FROM {table} WHERE instr(lower({name}), lower($1)) > 0 LIMIT $2")
+        Ok(self.records_at(published, &[found.row])?.remove(&found.row))
     }
 }

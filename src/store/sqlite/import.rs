@@ -6,16 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
-use rusqlite::{Connection, OpenFlags, ToSql, params};
+use rusqlite::{Connection, OpenFlags};
 
 use super::keys::{self, DigestedKeyEntry, KeyedRow};
 use super::open::{PAGE_BYTES, connect, exists, folder_of, io_error, with_suffix};
 use super::publish::{make_key_index, view_sql};
 use super::verify::{check, verify_published};
-use super::{StoreError, digest, generation, key_cache, schema, timestamp};
+use super::{StoreError, StoreResult, digest, generation, key_cache, schema, timestamp};
 use crate::model::StoreAddress;
 use crate::store::changes::MAX_INLINE_ROWS;
-use crate::store::copy::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, CopyTarget, Datum, FOLDER_TABLES};
+use crate::store::copy::{CopiedGeneration, CopiedRow, CopiedTable, CopyPart, CopyTarget, FOLDER_TABLES};
+use crate::store::sql::SqlValue;
 
 /// A lost copy is made again, so nothing waits for the disk before the end. Tasks and their rows refer to each other:
 /// foreign keys are checked once both are there.
@@ -45,7 +46,7 @@ impl Drop for PartialFile {
 }
 
 impl Importer {
-    pub fn begin(path: &Path) -> Result<Importer, StoreError> {
+    pub fn begin(path: &Path) -> StoreResult<Importer> {
         if exists(path)? {
             return Err(StoreError::Occupied(StoreAddress::Sqlite(path.to_owned())));
         }
@@ -63,19 +64,18 @@ impl Importer {
         Ok(Importer { path: path.to_owned(), partial: making, connection, keys: Vec::new() })
     }
 
-    fn insert_entries(&self, table: &CopiedTable, entries: &[Vec<Datum>]) -> Result<(), StoreError> {
+    fn insert_entries(&self, table: &CopiedTable, entries: &[Vec<SqlValue<'_>>]) -> StoreResult<()> {
         let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
         let marks = vec!["?"; names.len()].join(", ");
         let sql = format!("INSERT INTO {} ({}) VALUES ({marks})", table.name, names.join(", "));
         let mut insert = self.connection.prepare(&sql)?;
         for entry in entries {
-            let cells = entry.iter().map(cell).collect::<Vec<Box<dyn ToSql>>>();
-            insert.execute(rusqlite::params_from_iter(cells.iter()))?;
+            insert.execute(rusqlite::params_from_iter(entry))?;
         }
         Ok(())
     }
 
-    fn insert_rows(&mut self, set: &CopiedGeneration, records: &[CopiedRow]) -> Result<(), StoreError> {
+    fn insert_rows(&mut self, set: &CopiedGeneration, records: &[CopiedRow]) -> StoreResult<()> {
         let columns = &set.generation.columns;
         let mut insert = self.connection.prepare(&generation::insert_sql(set.generation.id, columns))?;
         for record in records {
@@ -96,25 +96,9 @@ impl Importer {
     }
 
     /// Writes the entry of a generation, once all of its rows are there.
-    fn finish_generation(&mut self, set: &CopiedGeneration) -> Result<(), StoreError> {
-        let CopiedGeneration { generation, task, run, state, last_seen } = set;
-        let columns = serde_json::to_string(&generation.columns).map_err(StoreError::invalid_value)?;
-        let key = generation.key.as_ref().map(serde_json::to_string).transpose().map_err(StoreError::invalid_value)?;
-        self.connection.execute(
-            "INSERT INTO _generation (id, task, run, state, columns, rows, digest, last_seen, key)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![
-                generation.id,
-                task.as_str(),
-                run,
-                state,
-                columns,
-                generation.rows,
-                generation.digest.to_bytes(),
-                timestamp::text(*last_seen),
-                key
-            ],
-        )?;
+    fn finish_generation(&mut self, set: &CopiedGeneration) -> StoreResult<()> {
+        let CopiedGeneration { generation, task, .. } = set;
+        set.insert(&self.connection, None)?;
         if has_blocks(set) {
             keys::write(&self.connection, generation.id, &mut self.keys)?;
             self.keys = Vec::new();
@@ -129,7 +113,7 @@ impl Importer {
 }
 
 impl CopyTarget for Importer {
-    fn import_part(&mut self, part: CopyPart<'_>) -> Result<(), StoreError> {
+    fn import_part(&mut self, part: CopyPart<'_>) -> StoreResult<()> {
         self.connection.execute_batch("BEGIN")?;
         match part {
             // A file has one daemon, whose task folders are on its disk.
@@ -145,7 +129,7 @@ impl CopyTarget for Importer {
         Ok(self.connection.execute_batch("COMMIT")?)
     }
 
-    fn finish(self: Box<Self>) -> Result<(), StoreError> {
+    fn finish(self: Box<Self>) -> StoreResult<()> {
         let Importer { path, partial: making, connection, .. } = *self;
         let loose = connection.prepare("PRAGMA foreign_key_check")?.exists([])?;
         if loose {
@@ -170,7 +154,7 @@ impl CopyTarget for Importer {
 const PARTIAL_SUFFIX: &str = ".copying-";
 
 /// Removes what interrupted copies have left.
-fn remove_leftovers(path: &Path, folder: &Path) -> Result<(), StoreError> {
+fn remove_leftovers(path: &Path, folder: &Path) -> StoreResult<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_ours = |found: &Path| {
         let found = found.file_name().unwrap_or_default().to_string_lossy();
@@ -194,16 +178,4 @@ fn lock(file: File) -> Option<Flock<File>> {
 fn has_blocks(set: &CopiedGeneration) -> bool {
     let rows = set.generation.rows;
     set.state != "quarantined" && rows > MAX_INLINE_ROWS && rows <= key_cache::MAX_KEYS
-}
-
-fn cell(datum: &Datum) -> Box<dyn ToSql + '_> {
-    match datum {
-        Datum::Null => Box::new(rusqlite::types::Null),
-        Datum::Text(text) => Box::new(text.as_str()),
-        Datum::Int(number) => Box::new(*number),
-        Datum::Real(number) => Box::new(*number),
-        Datum::Bool(is_so) => Box::new(*is_so),
-        Datum::Time(at) => Box::new(timestamp::text(*at)),
-        Datum::Bytes(bytes) => Box::new(bytes.as_slice()),
-    }
 }

@@ -6,14 +6,15 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 
-use super::generation::{self, Generation};
-use super::names::{ColumnName, quoted, quoted_list, rows_table};
-use super::{Sqlite, StoreError, digest, index_entry, wal};
+use super::generation::{self, Generation, RowTables};
+use super::names::ColumnName;
+use super::{Sqlite, StoreResult, digest, index_entry, wal};
 use crate::model::TaskName;
 use crate::store::IndexProgress;
 use crate::store::search::{folded, slot};
+use crate::store::sql::{SqlRow, SqlSession};
 
 /// A step scans so many rows, removes so many, or adds so many bytes of text; an estimate of what nobody notices. In a
 /// debug build 547 steps took 81 ms of processor time each.
@@ -49,7 +50,7 @@ struct IndexEntry {
     is_published: bool,
 }
 
-pub(super) fn step(store: &mut Sqlite, task: &TaskName) -> Result<IndexProgress, StoreError> {
+pub(super) fn step(store: &mut Sqlite, task: &TaskName) -> StoreResult<IndexProgress> {
     store.ensure_file_in_place()?;
     let done = IndexProgress { is_done: true, ..IndexProgress::default() };
     let transaction = store.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -73,29 +74,22 @@ pub(super) fn step(store: &mut Sqlite, task: &TaskName) -> Result<IndexProgress,
     Ok(step)
 }
 
-fn is_indexed(connection: &Connection, task: &TaskName, generation: &Generation) -> Result<bool, StoreError> {
-    let found: Option<Option<Vec<u8>>> = connection
-        .prepare_cached("SELECT digest FROM _indexed WHERE task = ?1")?
-        .query_row([task.as_str()], |row| row.get(0))
-        .optional()?;
+fn is_indexed(connection: &Connection, task: &TaskName, generation: &Generation) -> StoreResult<bool> {
+    let sql = "SELECT digest FROM _indexed WHERE task = $1";
+    let found = connection.query_first(sql, &[task], |row| row.get::<Option<Vec<u8>>>(0))?;
     Ok(found.flatten().is_some_and(|digest| digest == generation.digest.to_bytes()))
 }
 
 impl IndexJob {
-    fn begin(connection: &Connection, task: &TaskName, generation: &Generation) -> Result<IndexJob, StoreError> {
-        connection
-            .prepare_cached(
-                "INSERT INTO _indexed (task, number) SELECT ?1, 1 + coalesce(max(number), 0) FROM _indexed WHERE true
-                 ON CONFLICT (task) DO NOTHING",
-            )?
-            .execute([task.as_str()])?;
-        let number: i64 = connection
-            .prepare_cached("SELECT number FROM _indexed WHERE task = ?1")?
-            .query_row([task.as_str()], |row| row.get(0))?;
+    fn begin(connection: &Connection, task: &TaskName, generation: &Generation) -> StoreResult<IndexJob> {
+        let sql = "INSERT INTO _indexed (task, number) SELECT $1, 1 + coalesce(max(number), 0) FROM _indexed WHERE true
+                   ON CONFLICT (task) DO NOTHING";
+        connection.modify(sql, &[task])?;
+        let number = connection.query_number("SELECT number FROM _indexed WHERE task = $1", &[task])?;
         let (first, last) = index_entry::id_range(number);
-        let (entries, next): (i64, i64) = connection
-            .prepare_cached("SELECT count(*), 1 + coalesce(max(id), ?1) FROM _doc WHERE id BETWEEN ?1 AND ?2")?
-            .query_row([first, last], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let sql = "SELECT count(*), 1 + coalesce(max(id), $1) FROM _doc WHERE id BETWEEN $1 AND $2";
+        let counted = connection.query_first(sql, &[&first, &last], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (entries, next): (i64, i64) = counted.unwrap_or_default();
         let parts = 1 + u64::try_from(entries.max(generation.rows) / MAX_ENTRIES_IN_MEMORY).unwrap_or(0);
         let mut indexing = IndexJob {
             task: task.clone(),
@@ -121,7 +115,7 @@ impl IndexJob {
         digest.cast_unsigned() % self.parts == self.part
     }
 
-    fn load(&mut self, connection: &Connection) -> Result<(), StoreError> {
+    fn load(&mut self, connection: &Connection) -> StoreResult<()> {
         let (first, last) = index_entry::id_range(self.number);
         let mut statement = connection.prepare_cached("SELECT id, digest, row FROM _doc WHERE id BETWEEN ?1 AND ?2")?;
         let mut rows = statement.query([first, last])?;
@@ -135,7 +129,7 @@ impl IndexJob {
         Ok(())
     }
 
-    fn step(&mut self, connection: &Connection, generation: &Generation) -> Result<IndexProgress, StoreError> {
+    fn step(&mut self, connection: &Connection, generation: &Generation) -> StoreResult<IndexProgress> {
         if let Some(after) = self.after {
             return self.index_rows(connection, generation, after);
         }
@@ -149,9 +143,8 @@ impl IndexJob {
             self.load(connection)?;
             return Ok(IndexProgress { removed, ..IndexProgress::default() });
         }
-        connection
-            .prepare_cached("UPDATE _indexed SET digest = ?2 WHERE task = ?1")?
-            .execute(params![self.task.as_str(), self.digest.to_bytes()])?;
+        let sql = "UPDATE _indexed SET digest = $2 WHERE task = $1";
+        connection.modify(sql, &[&self.task, &self.digest.to_bytes().as_slice()])?;
         Ok(IndexProgress { removed, is_done: true, ..IndexProgress::default() })
     }
 
@@ -160,16 +153,13 @@ impl IndexJob {
         connection: &Connection,
         generation: &Generation,
         mut after: i64,
-    ) -> Result<IndexProgress, StoreError> {
-        let columns: Vec<ColumnName> = generation.columns.iter().filter(|it| it.is_text()).cloned().collect();
-        let slots: Vec<usize> =
-            columns.iter().map(|column| slot(&folded(&column.stored), index_entry::SLOTS)).collect();
-        let separator = if columns.is_empty() { "" } else { ", " };
-        let table = quoted(&rows_table(generation.id));
-        let sql = format!(
-            "SELECT _rowid_, _key{separator}{} FROM {table} WHERE _rowid_ > ?1 ORDER BY _rowid_",
-            quoted_list(&columns)
-        );
+    ) -> StoreResult<IndexProgress> {
+        let names = generation.texts();
+        let slot_of = |name: &str| slot(&folded(name), index_entry::SLOTS);
+        let slots: HashMap<&str, usize> = names.iter().map(|name| (*name, slot_of(name))).collect();
+        let cells = Connection::cells_sql(&generation.columns, ColumnName::is_text);
+        let rows = Connection::rows_sql(generation);
+        let sql = format!("SELECT _rowid_, _key{cells} FROM {rows} AND _rowid_ > ?1 ORDER BY _rowid_");
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query([after])?;
         let (mut looked_at, mut bytes, mut added) = (0, 0, 0);
@@ -182,13 +172,8 @@ impl IndexJob {
             };
             after = row.get(0)?;
             looked_at += 1;
-            let mut cells = Vec::with_capacity(columns.len());
-            for (at, column) in columns.iter().enumerate() {
-                let text = row.get_ref(at + 2)?.as_str_or_null().map_err(rusqlite::Error::from)?;
-                cells.extend(text.map(|text| (at, column.stored.as_str(), text)));
-            }
-            let digest =
-                index_entry::short_digest(digest::record_digest(cells.iter().map(|&(_, name, text)| (name, text))));
+            let cells = <dyn SqlRow>::named_texts(row, 2, &names)?;
+            let digest = digest::short(digest::record_digest(cells.iter().copied()));
             if !self.is_of_part(digest) {
                 continue;
             }
@@ -200,9 +185,9 @@ impl IndexJob {
                 entry.is_published = true;
                 continue;
             }
-            bytes += cells.iter().map(|cell| cell.2.len()).sum::<usize>();
+            bytes += cells.iter().map(|(_, text)| text.len()).sum::<usize>();
             let new = index_entry::IndexedRecord { digest, key: row.get(1)?, row: after };
-            index_entry::add(connection, self.next, &new, cells.iter().map(|&(at, _, text)| (slots[at], text)))?;
+            index_entry::add(connection, self.next, &new, cells.iter().map(|&(name, text)| (slots[name], text)))?;
             self.indexed.insert(digest, IndexEntry { id: self.next, row: after, is_published: true });
             self.next += 1;
             added += 1;
@@ -211,7 +196,7 @@ impl IndexJob {
         Ok(IndexProgress { added, ..IndexProgress::default() })
     }
 
-    fn remove_unpublished(&mut self, connection: &Connection) -> Result<u64, StoreError> {
+    fn remove_unpublished(&mut self, connection: &Connection) -> StoreResult<u64> {
         let from = self.unpublished.len().saturating_sub(REMOVED_PER_STEP);
         let mut removed = 0;
         for (id, digest) in self.unpublished.drain(from..) {

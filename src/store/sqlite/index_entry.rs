@@ -3,8 +3,8 @@
 
 use rusqlite::{Connection, ErrorCode, params};
 
-use super::StoreError;
 use super::schema::INDEX;
+use super::{StoreError, StoreResult};
 use crate::store::search::fold_words_into;
 
 /// Columns of `_words`. A task's columns are assigned to them by a hash of their names, the same for all tasks:
@@ -39,13 +39,8 @@ pub(super) fn task_number(id: i64) -> i64 {
     id >> ENTRY_NUMBER_BITS
 }
 
-/// Digest of a record's texts, as long as the index stores it.
-pub(super) fn short_digest(record: u128) -> i64 {
-    record as i64
-}
-
 /// Records that the row has another number in the table now.
-pub(super) fn move_to(connection: &Connection, id: i64, row: i64) -> Result<(), StoreError> {
+pub(super) fn move_to(connection: &Connection, id: i64, row: i64) -> StoreResult<()> {
     connection.prepare_cached("UPDATE _doc SET row = ?2 WHERE id = ?1")?.execute([id, row])?;
     Ok(())
 }
@@ -56,7 +51,7 @@ pub(super) fn add<'t>(
     id: i64,
     record: &IndexedRecord,
     cells: impl Iterator<Item = (usize, &'t str)>,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let mut texts: [String; SLOTS] = Default::default();
     for (slot, text) in cells {
         let slot = &mut texts[slot];
@@ -80,14 +75,14 @@ pub(super) fn add<'t>(
     Ok(())
 }
 
-pub(super) fn remove(connection: &Connection, id: i64) -> Result<(), StoreError> {
+pub(super) fn remove(connection: &Connection, id: i64) -> StoreResult<()> {
     connection.prepare_cached("DELETE FROM _words WHERE rowid = ?1")?.execute([id])?;
     connection.prepare_cached("DELETE FROM _doc WHERE id = ?1")?.execute([id])?;
     Ok(())
 }
 
 /// Creates the index again, empty, if it is what is damaged; otherwise returns the damage.
-pub(super) fn rebuild_if_damaged(connection: &Connection, damage: StoreError) -> Result<(), StoreError> {
+pub(super) fn rebuild_if_damaged(connection: &Connection, damage: StoreError) -> StoreResult<()> {
     let is_of_index = match &damage {
         // A step writes to nothing else: the tables of FTS5 contradict each other.
         StoreError::Sql(error) => {

@@ -1,13 +1,14 @@
 //! Cache of when the published rows were first seen. Looking up each of 500,000 new rows means as many random searches
 //! in the old table; its keys are read sequentially instead.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::digest::KeyHash;
 use super::keys::{self, KeyEntry, KeyedRow};
 use super::names::{quoted, rows_table};
-use super::{StoreError, timestamp};
+use super::{StoreResult, timestamp};
 use crate::model::TaskName;
+use crate::store::sql::SqlSession;
 
 /// An estimate of what is small enough (28 MB), not measured. In a larger table each row is looked up: that is slower,
 /// but the daemon stays small.
@@ -28,11 +29,10 @@ pub(super) struct KeyCache {
 
 impl KeyCache {
     /// Loads the keys of the published generation; none where there is none, or where it is too large.
-    pub fn load(connection: &Connection, task: &TaskName) -> Result<Option<KeyCache>, StoreError> {
-        let published: Option<(i64, i64)> = connection
-            .prepare_cached("SELECT id, rows FROM _generation WHERE task = ?1 AND state = 'published'")?
-            .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
+    pub fn load(connection: &Connection, task: &TaskName) -> StoreResult<Option<KeyCache>> {
+        let sql = "SELECT id, rows FROM _generation WHERE task = $1 AND state = 'published'";
+        let published: Option<(i64, i64)> =
+            connection.query_first(sql, &[task], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let Some((generation, rows)) = published.filter(|&(_, rows)| rows <= MAX_KEYS) else { return Ok(None) };
         let entries = keys::read(connection, generation, usize::try_from(rows).unwrap_or(0))?;
         let entries = if entries.is_empty() { from_index(connection, generation)? } else { entries };
@@ -66,7 +66,7 @@ fn bucket(key: KeyHash, shift: u32) -> usize {
     (u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> shift) as usize
 }
 
-fn from_index(connection: &Connection, generation: i64) -> Result<Vec<KeyEntry>, StoreError> {
+fn from_index(connection: &Connection, generation: i64) -> StoreResult<Vec<KeyEntry>> {
     // By key and age, so that the oldest of equal keys comes first; the index on both has that order.
     let sql = format!("SELECT _key, _first_seen FROM {} ORDER BY _key, _first_seen", quoted(&rows_table(generation)));
     let mut statement = connection.prepare(&sql)?;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::compare::RowFingerprint;
 use super::digest::KeyHash;
 use super::names::{quoted, rows_table};
-use super::{StoreError, timestamp};
+use super::{StoreError, StoreResult, timestamp};
 
 /// A key, when it was first seen (milliseconds) and its row number, big-endian, so that entries sort as bytes do.
 pub(super) type KeyEntry = [u8; ENTRY_BYTES];
@@ -31,7 +31,7 @@ pub(super) struct KeyedRow {
     pub row: i64,
 }
 
-pub(super) fn entry(key: KeyHash, found: KeyedRow) -> Result<KeyEntry, StoreError> {
+pub(super) fn entry(key: KeyHash, found: KeyedRow) -> StoreResult<KeyEntry> {
     let row = u32::try_from(found.row).map_err(|_| StoreError::InvalidValue(format!("row number {}", found.row)))?;
     let mut entry = [0; ENTRY_BYTES];
     entry[..16].copy_from_slice(&key);
@@ -40,7 +40,7 @@ pub(super) fn entry(key: KeyHash, found: KeyedRow) -> Result<KeyEntry, StoreErro
     Ok(entry)
 }
 
-pub(super) fn digested_entry(key: KeyHash, found: KeyedRow, digest: u64) -> Result<DigestedKeyEntry, StoreError> {
+pub(super) fn digested_entry(key: KeyHash, found: KeyedRow, digest: u64) -> StoreResult<DigestedKeyEntry> {
     let mut marked = [0; ENTRY_BYTES + DIGEST_BYTES];
     marked[..ENTRY_BYTES].copy_from_slice(&entry(key, found)?);
     marked[ENTRY_BYTES..].copy_from_slice(&digest.to_be_bytes());
@@ -70,11 +70,7 @@ pub(super) fn search(entries: &[KeyEntry], key: KeyHash) -> Option<KeyedRow> {
 
 /// Writes the keys of a generation. Of equal keys the oldest is kept. The digests are then left out, since those of
 /// some rows would be missing: two generations are compared by their rows.
-pub(super) fn write(
-    connection: &Connection,
-    generation: i64,
-    marked: &mut Vec<DigestedKeyEntry>,
-) -> Result<(), StoreError> {
+pub(super) fn write(connection: &Connection, generation: i64, marked: &mut Vec<DigestedKeyEntry>) -> StoreResult<()> {
     // An earlier attempt to end the run may have written them.
     delete_blocks(connection, generation)?;
     marked.sort_unstable();
@@ -97,13 +93,13 @@ pub(super) fn write(
 }
 
 /// Whether the key blocks of a generation contain the digests of its records.
-pub(super) fn has_digests(connection: &Connection, generation: i64) -> Result<bool, StoreError> {
+pub(super) fn has_digests(connection: &Connection, generation: i64) -> StoreResult<bool> {
     let sql = "SELECT digests IS NOT NULL FROM _keys WHERE generation = ?1 LIMIT 1";
     Ok(connection.prepare_cached(sql)?.query_row([generation], |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
 /// The records of one block.
-pub(super) fn fingerprints_of(entries: &[u8], digests: &[u8]) -> Result<Vec<RowFingerprint>, StoreError> {
+pub(super) fn fingerprints_of(entries: &[u8], digests: &[u8]) -> StoreResult<Vec<RowFingerprint>> {
     let (entries, digests) = (entries.as_chunks::<ENTRY_BYTES>().0, digests.as_chunks::<DIGEST_BYTES>().0);
     if entries.len() != digests.len() {
         return Err(StoreError::InvalidValue("a key block without its digests".to_owned()));
@@ -117,7 +113,7 @@ pub(super) fn fingerprints_of(entries: &[u8], digests: &[u8]) -> Result<Vec<RowF
 }
 
 /// All keys of a generation in their order; none where it has an index.
-pub(super) fn read(connection: &Connection, generation: i64, rows: usize) -> Result<Vec<KeyEntry>, StoreError> {
+pub(super) fn read(connection: &Connection, generation: i64, rows: usize) -> StoreResult<Vec<KeyEntry>> {
     let mut statement = connection.prepare("SELECT entries FROM _keys WHERE generation = ?1 ORDER BY first")?;
     let mut blocks = statement.query([generation])?;
     let mut entries = Vec::new();
@@ -133,7 +129,7 @@ pub(super) fn read(connection: &Connection, generation: i64, rows: usize) -> Res
 }
 
 /// Whether a generation has key blocks.
-pub(super) fn has_blocks(connection: &Connection, generation: i64) -> Result<bool, StoreError> {
+pub(super) fn has_blocks(connection: &Connection, generation: i64) -> StoreResult<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM _keys WHERE generation = ?1 LIMIT 1")?.exists([generation])?)
 }
 
@@ -143,11 +139,11 @@ pub(super) fn find(
     generation: i64,
     blocks: bool,
     key: KeyHash,
-) -> Result<Option<KeyedRow>, StoreError> {
+) -> StoreResult<Option<KeyedRow>> {
     if blocks { find_in_blocks(connection, generation, key) } else { find_by_index(connection, generation, key) }
 }
 
-fn find_in_blocks(connection: &Connection, generation: i64, key: KeyHash) -> Result<Option<KeyedRow>, StoreError> {
+fn find_in_blocks(connection: &Connection, generation: i64, key: KeyHash) -> StoreResult<Option<KeyedRow>> {
     let block: Option<Vec<u8>> = connection
         .prepare_cached("SELECT entries FROM _keys WHERE generation = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1")?
         .query_row(params![generation, key], |row| row.get(0))
@@ -155,7 +151,7 @@ fn find_in_blocks(connection: &Connection, generation: i64, key: KeyHash) -> Res
     Ok(block.and_then(|bytes| search(bytes.as_chunks().0, key)))
 }
 
-fn find_by_index(connection: &Connection, generation: i64, key: KeyHash) -> Result<Option<KeyedRow>, StoreError> {
+fn find_by_index(connection: &Connection, generation: i64, key: KeyHash) -> StoreResult<Option<KeyedRow>> {
     let table = quoted(&rows_table(generation));
     let sql = format!("SELECT _first_seen, _rowid_ FROM {table} WHERE _key = ?1 ORDER BY _first_seen LIMIT 1");
     let found: Option<(String, i64)> =
@@ -165,7 +161,7 @@ fn find_by_index(connection: &Connection, generation: i64, key: KeyHash) -> Resu
 }
 
 /// Deletes the key blocks of a table that is filled with other rows.
-pub(super) fn delete_blocks(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+pub(super) fn delete_blocks(connection: &Connection, generation: i64) -> StoreResult<()> {
     connection.prepare_cached("DELETE FROM _keys WHERE generation = ?1")?.execute([generation])?;
     Ok(())
 }

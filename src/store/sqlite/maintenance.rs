@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::open::with_suffix;
 use super::verify::check;
-use super::{Sqlite, StoreError};
+use super::{Sqlite, StoreResult};
 use crate::store::{FleetMembership, Maintenance, RetentionLimits, SharedFolders, maintenance};
 
 /// A file has one writer and no fleet.
@@ -27,12 +27,12 @@ impl Maintenance for Sqlite {
         }
     }
 
-    fn record_alive(&mut self, now: DateTime<Utc>) -> Result<(), StoreError> {
+    fn record_alive(&mut self, now: DateTime<Utc>) -> StoreResult<()> {
         self.ensure_file_in_place()?;
         maintenance::record_alive(&self.connection, now)
     }
 
-    fn quick_check(&self) -> Result<(), StoreError> {
+    fn quick_check(&self) -> StoreResult<()> {
         check(&self.connection, "PRAGMA quick_check(1)")
     }
 

@@ -2,10 +2,8 @@
 //!
 //! A generation is a table `_rows_N`; while it is staged no view leads to it.
 
-mod browse;
 mod changes;
 mod export;
-mod fingerprints;
 mod gc;
 mod generation;
 mod history;
@@ -17,9 +15,7 @@ mod keys;
 mod maintenance;
 mod open;
 mod publish;
-mod reader;
 mod refill;
-mod removed_keys;
 mod review;
 mod rows;
 mod runs;
@@ -37,11 +33,13 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 
 use super::pending_ends::PendingEnds;
-use super::{RetentionLimits, StoreError, compare, decode, digest, names, record_diff, run_end, timestamp};
+use super::{
+    RetentionLimits, StoreError, StoreResult, compare, decode, digest, names, record_diff, run_end, timestamp,
+};
 use crate::model::RunId;
 
 pub(super) use import::Importer;
-pub use table_file::{Affinity, Scalar, TableFile};
+pub use table_file::TableFile;
 
 /// The database, opened for writing or for reading.
 pub struct Sqlite {

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 use url::Url;
 
 use super::verify::{check, verify_published};
-use super::{PendingEnds, RetentionLimits, Sqlite, StoreError, decode, index_entry, runs, schema};
+use super::{PendingEnds, RetentionLimits, Sqlite, StoreError, StoreResult, decode, index_entry, runs, schema};
 use crate::model::{RunId, TaskName};
 use crate::store::sql::SqlStore;
 
@@ -49,16 +49,16 @@ const SETTINGS: &str = "
 
 impl Sqlite {
     /// Opens the database for writing; creates it, or migrates its format, if necessary.
-    pub fn open(path: &Path) -> Result<Sqlite, StoreError> {
+    pub fn open(path: &Path) -> StoreResult<Sqlite> {
         Sqlite::open_writer(path).map_err(|error| opening_error(error, path))
     }
 
     /// Opens the database for reading; works with the daemon up or down.
-    pub fn open_reader(path: &Path) -> Result<Sqlite, StoreError> {
+    pub fn open_reader(path: &Path) -> StoreResult<Sqlite> {
         Sqlite::open_read_only(path).map_err(|error| opening_error(error, path))
     }
 
-    fn open_writer(path: &Path) -> Result<Sqlite, StoreError> {
+    fn open_writer(path: &Path) -> StoreResult<Sqlite> {
         if !exists(path)? {
             create(path)?;
         }
@@ -77,7 +77,7 @@ impl Sqlite {
         Ok(store)
     }
 
-    fn open_read_only(path: &Path) -> Result<Sqlite, StoreError> {
+    fn open_read_only(path: &Path) -> StoreResult<Sqlite> {
         if !exists(path)? {
             return Err(StoreError::Missing(path.into()));
         }
@@ -96,7 +96,7 @@ impl Sqlite {
     }
 
     /// Refuses to write to a file that was removed or replaced: what is reported as stored would be lost.
-    pub(super) fn ensure_file_in_place(&self) -> Result<(), StoreError> {
+    pub(super) fn ensure_file_in_place(&self) -> StoreResult<()> {
         match &self.file {
             Some(home) if DatabaseFile::of(&home.path).ok().as_ref() != Some(home) => {
                 Err(StoreError::FileReplaced(home.path.clone()))
@@ -105,7 +105,7 @@ impl Sqlite {
         }
     }
 
-    fn check_integrity(&self, path: &Path) -> Result<(), StoreError> {
+    fn check_integrity(&self, path: &Path) -> StoreResult<()> {
         let connection = &self.connection;
         let size = fs::metadata(path).map_err(|source| io_error(path, source))?.len();
         if size <= FULL_CHECK_BYTES {
@@ -131,17 +131,12 @@ impl SqlStore for Sqlite {
         self.retention
     }
 
-    fn ensure_writable(&self) -> Result<(), StoreError> {
+    fn ensure_writable(&self) -> StoreResult<()> {
         self.ensure_file_in_place()
     }
 
-    fn require_open(&self, run: RunId) -> Result<TaskName, StoreError> {
+    fn require_open(&self, run: RunId) -> StoreResult<TaskName> {
         runs::require_open(&self.connection, run)
-    }
-
-    /// A file has one writer, which owns every task.
-    fn owned_condition(&self, _: &str) -> String {
-        "TRUE".to_owned()
     }
 }
 
@@ -154,14 +149,14 @@ pub(super) struct DatabaseFile {
 }
 
 impl DatabaseFile {
-    fn of(path: &Path) -> Result<DatabaseFile, StoreError> {
+    fn of(path: &Path) -> StoreResult<DatabaseFile> {
         let meta = fs::metadata(path).map_err(|source| io_error(path, source))?;
         Ok(DatabaseFile { path: path.to_owned(), device: meta.dev(), inode: meta.ino() })
     }
 }
 
 /// Whether there is a file to open. An empty file, or a log without its database, is an error and not a new start.
-pub(super) fn exists(path: &Path) -> Result<bool, StoreError> {
+pub(super) fn exists(path: &Path) -> StoreResult<bool> {
     match fs::metadata(path) {
         Ok(meta) if meta.is_file() && meta.len() == 0 => Err(StoreError::Empty(path.to_owned())),
         Ok(meta) if !meta.is_file() => Err(StoreError::Foreign(path.into())),
@@ -190,7 +185,7 @@ fn immutable_uri(path: &Path) -> Option<PathBuf> {
 }
 
 /// Creates the database under a temporary name first: under its own name there is never an empty or incomplete one.
-fn create(path: &Path) -> Result<(), StoreError> {
+fn create(path: &Path) -> StoreResult<()> {
     let folder = folder_of(path);
     fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
     let new = with_suffix(path, ".new");
@@ -208,7 +203,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|source| io_error(folder, source))
 }
 
-pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> StoreResult<Connection> {
     let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch(SETTINGS)?;

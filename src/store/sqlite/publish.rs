@@ -8,7 +8,7 @@ use super::names::{ColumnName, key_index, quoted, rows_table, view_columns};
 use super::run_end::{Disposition, disposition, reconcile_row_count};
 use super::stage::StagedRows;
 use super::unchanged_prefix::copy_rows_referenced_by_running_runs;
-use super::{PendingEnds, Sqlite, StoreError, keys, refill, runs, wal};
+use super::{PendingEnds, Sqlite, StoreResult, keys, refill, runs, wal};
 use crate::model::{RunId, TaskName, Verdict};
 use crate::store::changes::{self, MAX_INLINE_ROWS};
 use crate::store::sql::SqlSession;
@@ -18,7 +18,7 @@ use crate::store::{RunEnding, artifacts};
 const SORTING_CACHE: i64 = -64_000;
 
 impl RunEnding for Sqlite {
-    fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> Result<Verdict, StoreError> {
+    fn end_run(&mut self, run: RunId, verdict: &Verdict, now: DateTime<Utc>) -> StoreResult<Verdict> {
         self.ensure_file_in_place()?;
         let task = runs::require_open(&self.connection, run)?;
         let mut staged = self.staged.remove(&run).unwrap_or_default();
@@ -35,7 +35,7 @@ impl RunEnding for Sqlite {
         ended
     }
 
-    fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+    fn end_interrupted_runs(&mut self, now: DateTime<Utc>) -> StoreResult<Vec<(RunId, TaskName)>> {
         let open = runs::open_runs(&self.connection)?;
         let verdict = Verdict::interrupted();
         for (run, _) in &open {
@@ -63,7 +63,7 @@ impl Sqlite {
         staged: &mut StagedRows,
         verdict: &Verdict,
         now: DateTime<Utc>,
-    ) -> Result<Verdict, StoreError> {
+    ) -> StoreResult<Verdict> {
         let mut verdict = reconcile_row_count(verdict, staged.batch.rows);
         let published = generation::published(&self.connection, task)?;
         let fate = disposition(&mut verdict, &staged.batch, published.as_ref());
@@ -118,7 +118,7 @@ impl Sqlite {
 
     /// Drops what a publication has superseded. Readers see none of it, so it has transactions of its own; an
     /// interrupted removal continues the next time.
-    fn remove_superseded(&self, task: &TaskName) -> Result<(), StoreError> {
+    fn remove_superseded(&self, task: &TaskName) -> StoreResult<()> {
         let connection = &self.connection;
         drop_old_generations(connection)?;
         connection.in_transaction(|| {
@@ -128,14 +128,14 @@ impl Sqlite {
     }
 }
 
-fn drop_old_generations(connection: &Connection) -> Result<(), StoreError> {
+fn drop_old_generations(connection: &Connection) -> StoreResult<()> {
     connection.in_transaction(|| {
         let old = connection.query("SELECT id FROM _generation WHERE state = 'old'", &[], |row| row.get(0))?;
         old.into_iter().try_for_each(|id| generation::remove(connection, id))
     })
 }
 
-fn index_keys(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+fn index_keys(connection: &Connection, generation: i64) -> StoreResult<()> {
     connection.pragma_update(None, "cache_size", SORTING_CACHE)?;
     let indexed = make_key_index(connection, generation);
     connection.pragma_update(None, "cache_size", super::open::CACHE)?;
@@ -149,7 +149,7 @@ fn move_view(
     generation: i64,
     staged: &StagedRows,
     published: Option<&Generation>,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     if !keys::has_blocks(transaction, generation)? {
         make_key_index(transaction, generation)?;
     }
@@ -172,12 +172,11 @@ fn record_publication(
     run: RunId,
     staged: &StagedRows,
     now: DateTime<Utc>,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     let sql = "UPDATE _generation SET run = $2, last_seen = $3 WHERE task = $1 AND state = 'published'";
     transaction.modify(sql, &[task, &run, &now])?;
     let sql = "UPDATE _task SET previous_rows = published_rows, published_rows = $2 WHERE name = $1";
-    transaction.modify(sql, &[task, &staged.batch.rows])?;
-    Ok(())
+    transaction.apply(sql, &[task, &staged.batch.rows])
 }
 
 /// The view of a task. `_run` and `_last_seen` are the same for all rows of a generation, so they are stored once, in
@@ -196,7 +195,7 @@ pub(super) fn view_sql(task: &TaskName, id: i64, columns: &[ColumnName]) -> Stri
     )
 }
 
-pub(super) fn make_key_index(connection: &Connection, generation: i64) -> Result<(), StoreError> {
+pub(super) fn make_key_index(connection: &Connection, generation: i64) -> StoreResult<()> {
     let (index, table) = (quoted(&key_index(generation)), quoted(&rows_table(generation)));
     Ok(connection.execute_batch(&format!("CREATE INDEX IF NOT EXISTS {index} ON {table} (_key, _first_seen)"))?)
 }

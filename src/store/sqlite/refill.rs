@@ -4,12 +4,13 @@
 
 use rusqlite::Connection;
 
-use super::generation::{self, Generation};
-use super::names::{quoted, quoted_list, rows_table};
+use super::generation::{self, Generation, RowTables};
+use super::names::{quoted, rows_table};
 use super::stage::StagedRows;
-use super::{StoreError, keys};
+use super::{StoreResult, keys};
 use crate::model::TaskName;
 use crate::store::changes::MAX_INLINE_ROWS;
+use crate::store::sql::SqlSession;
 
 /// The two tables of a task, if they have the columns of the new rows.
 pub(super) struct ReusableTables {
@@ -23,7 +24,7 @@ pub(super) fn reusable_tables(
     task: &TaskName,
     staged: &StagedRows,
     published: Option<&Generation>,
-) -> Result<Option<ReusableTables>, StoreError> {
+) -> StoreResult<Option<ReusableTables>> {
     let fits = |old: &Generation| old.columns == staged.batch.columns;
     let is_small = |rows: i64| rows <= MAX_INLINE_ROWS;
     let Some(published) = published.filter(|old| fits(old) && is_small(old.rows)) else { return Ok(None) };
@@ -34,20 +35,16 @@ pub(super) fn reusable_tables(
     Ok(previous.filter(fits).map(|previous| ReusableTables { published: published.id, previous: previous.id }))
 }
 
-pub(super) fn publish(transaction: &Connection, tables: ReusableTables, staged: &StagedRows) -> Result<(), StoreError> {
+pub(super) fn publish(transaction: &Connection, tables: ReusableTables, staged: &StagedRows) -> StoreResult<()> {
     let ReusableTables { published, previous } = tables;
     let (shown, kept) = (quoted(&rows_table(published)), quoted(&rows_table(previous)));
-    let columns = format!("_key, _first_seen, _page, {}", quoted_list(&staged.batch.columns));
-    let columns = columns.trim_end_matches(", ");
+    let columns = format!("_key, _first_seen, _page{}", Connection::cells_sql(&staged.batch.columns, |_| true));
     transaction.execute_batch(&format!(
         "DELETE FROM {kept}; INSERT INTO {kept} ({columns}) SELECT {columns} FROM {shown} ORDER BY _rowid_"
     ))?;
-    transaction
-        .prepare_cached(
-            "UPDATE _generation SET (run, rows, digest, last_seen, key) =
-                 (SELECT run, rows, digest, last_seen, key FROM _generation WHERE id = ?1) WHERE id = ?2",
-        )?
-        .execute([published, previous])?;
+    let sql = "UPDATE _generation SET (run, rows, digest, last_seen, key) =
+                   (SELECT run, rows, digest, last_seen, key FROM _generation WHERE id = $1) WHERE id = $2";
+    transaction.modify(sql, &[&published, &previous])?;
     keys::delete_blocks(transaction, previous)?;
     // Looked up while the old rows, which have the times, are still there.
     let first_seen = staged.first_seen(transaction, Some(published))?;

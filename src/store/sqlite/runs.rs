@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{Sqlite, StoreError};
+use super::{Sqlite, StoreError, StoreResult};
 use crate::model::{RunId, TaskName};
 use crate::store::runs::{add_task, record_slot};
 use crate::store::sql::SqlSession;
@@ -11,7 +11,7 @@ use crate::store::{BeginOutcome, RunEnding, RunStart, RunStarting};
 pub(super) use crate::store::runs::{prune, record_end};
 
 impl RunStarting for Sqlite {
-    fn begin_run(&mut self, start: &RunStart) -> Result<BeginOutcome, StoreError> {
+    fn begin_run(&mut self, start: &RunStart) -> StoreResult<BeginOutcome> {
         self.ensure_file_in_place()?;
         self.write_pending_ends()?;
         let RunStart { run, task, slot, trigger, started_at, pid } = start;
@@ -33,7 +33,7 @@ impl RunStarting for Sqlite {
 }
 
 /// The task of a run that has not ended.
-pub(super) fn require_open(connection: &Connection, run: RunId) -> Result<TaskName, StoreError> {
+pub(super) fn require_open(connection: &Connection, run: RunId) -> StoreResult<TaskName> {
     let sql = "SELECT task, ended IS NULL FROM _runs WHERE id = $1";
     match connection.query_first(sql, &[&run], |row| Ok((row.get(0)?, row.get(1)?)))? {
         None => Err(StoreError::NoSuchRun(run)),
@@ -43,7 +43,7 @@ pub(super) fn require_open(connection: &Connection, run: RunId) -> Result<TaskNa
 }
 
 /// All runs that have not ended.
-pub(super) fn open_runs(connection: &Connection) -> Result<Vec<(RunId, TaskName)>, StoreError> {
+pub(super) fn open_runs(connection: &Connection) -> StoreResult<Vec<(RunId, TaskName)>> {
     let sql = "SELECT id, task FROM _runs WHERE ended IS NULL ORDER BY started, id";
     connection.query(sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }

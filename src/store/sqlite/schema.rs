@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::StoreError;
+use super::{StoreError, StoreResult};
 
 /// Identifies the file as pieme's, in its header: "piem".
 const APPLICATION_ID: i64 = 0x7069_656d;
@@ -214,11 +214,11 @@ fn current_version() -> i64 {
 }
 
 /// Migrates the format, one transaction per step.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
+pub(super) fn migrate(connection: &mut Connection) -> StoreResult<()> {
     migrate_with(connection, MIGRATIONS)
 }
 
-pub(super) fn migrate_with(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
+pub(super) fn migrate_with(connection: &mut Connection, migrations: &[&str]) -> StoreResult<()> {
     loop {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let version = pragma(&transaction, "user_version")?;
@@ -233,7 +233,7 @@ pub(super) fn migrate_with(connection: &mut Connection, migrations: &[&str]) -> 
 }
 
 /// Refuses the database of another program, or of a newer pieme.
-pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> StoreResult<()> {
     let (version, application) = (pragma(connection, "user_version")?, pragma(connection, "application_id")?);
     if application != APPLICATION_ID || version < 1 {
         return Err(StoreError::Foreign(path.into()));
@@ -244,6 +244,6 @@ pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(),
     Ok(())
 }
 
-fn pragma(connection: &Connection, name: &str) -> Result<i64, StoreError> {
+fn pragma(connection: &Connection, name: &str) -> StoreResult<i64> {
     Ok(connection.pragma_query_value(None, name, |row| row.get(0))?)
 }

@@ -4,26 +4,27 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
-use super::generation::{self, Generation};
-use super::names::{ColumnName, quoted, quoted_list, rows_table};
-use super::{Sqlite, StoreError, decode, digest, index, index_entry, keys, timestamp};
+use super::generation::{self, Generation, RowTables};
+use super::names::ColumnName;
+use super::{Sqlite, StoreResult, digest, index, index_entry, keys, timestamp};
 use crate::model::{Row, TaskName};
 use crate::store::search::{
     self, FullTextIndex, FullTextSearch, Hit, IndexProgress, MAX_COUNTED, MAX_RANKED, Query, SearchRequest,
     SearchResults, collect_results, slot,
 };
+use crate::store::sql::SqlSession;
 
 impl FullTextSearch for Sqlite {
-    fn search(&self, wanted: &SearchRequest) -> Result<SearchResults, StoreError> {
+    fn search(&self, wanted: &SearchRequest) -> StoreResult<SearchResults> {
         // One snapshot: a publication in between must not drop a table.
         let moment = self.connection.unchecked_transaction()?;
         let behind = search::unindexed_tasks(&*moment)?.iter().map(|(_, rows)| rows).sum();
         let Some(places) = task_condition(&moment, &wanted.tasks)? else {
             return Ok(SearchResults { unindexed_rows: behind, ..SearchResults::default() });
         };
-        let asked = format!("_words MATCH ?1{places}");
+        let asked = format!("_words MATCH $1{places}");
         let words = match_text(&wanted.query);
         let tables = RefCell::new(PublishedTables { connection: &moment, tables: HashMap::new() });
         collect_results(
@@ -33,29 +34,27 @@ impl FullTextSearch for Sqlite {
         )
     }
 
-    fn index_next_part(&mut self, task: &TaskName) -> Result<IndexProgress, StoreError> {
+    fn index_next_part(&mut self, task: &TaskName) -> StoreResult<IndexProgress> {
         index::step(self, task).or_else(|error| {
             index_entry::rebuild_if_damaged(&self.connection, error)?;
             Ok(IndexProgress::default())
         })
     }
 
-    fn unindexed_tasks(&self) -> Result<Vec<(TaskName, u64)>, StoreError> {
+    fn unindexed_tasks(&self) -> StoreResult<Vec<(TaskName, u64)>> {
         search::unindexed_tasks(&self.connection)
     }
 }
 
 /// Condition that limits entries to some tasks; none where nothing of them is in the index.
-fn task_condition(connection: &Connection, tasks: &[TaskName]) -> Result<Option<String>, StoreError> {
+fn task_condition(connection: &Connection, tasks: &[TaskName]) -> StoreResult<Option<String>> {
     if tasks.is_empty() {
         return Ok(Some(String::new()));
     }
     let mut places = Vec::new();
     for task in tasks {
-        let number: Option<i64> = connection
-            .prepare_cached("SELECT number FROM _indexed WHERE task = ?1")?
-            .query_row([task.as_str()], |row| row.get(0))
-            .optional()?;
+        let sql = "SELECT number FROM _indexed WHERE task = $1";
+        let number: Option<i64> = connection.query_first(sql, &[task], |row| row.get(0))?;
         let place = |(first, last)| format!("rowid BETWEEN {first} AND {last}");
         places.extend(number.map(index_entry::id_range).map(place));
     }
@@ -82,7 +81,7 @@ fn match_text(query: &Query) -> String {
 /// One query to FTS5.
 struct IndexQuery<'c> {
     connection: &'c Connection,
-    /// Condition on entries, with the words as `?1`.
+    /// Condition on entries, with the words as `$1`.
     selection: String,
     words: String,
     query: &'c Query,
@@ -93,28 +92,23 @@ impl FullTextIndex for IndexQuery<'_> {
     type Entry = (i64, f64);
 
     /// Of entries with equal rank the older comes first.
-    fn entries(&self, most: u64) -> Result<Vec<(i64, f64)>, StoreError> {
+    fn entries(&self, most: u64) -> StoreResult<Vec<(i64, f64)>> {
         let ranked =
             format!("SELECT rowid AS id, bm25(_words) AS rank FROM _words WHERE {} LIMIT {MAX_RANKED}", self.selection);
-        let sql = format!("SELECT id, rank FROM ({ranked}) ORDER BY 2, 1 LIMIT ?2");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        let found = statement.query_map(params![self.words, i64::try_from(most).unwrap_or(i64::MAX)], |row| {
-            // The rank of FTS5 is negative, the best is the lowest.
-            Ok((row.get(0)?, -row.get::<_, f64>(1)?))
-        })?;
-        Ok(found.collect::<Result<_, _>>()?)
+        let sql = format!("SELECT id, rank FROM ({ranked}) ORDER BY 2, 1 LIMIT $2");
+        // The rank of FTS5 is negative, the best is the lowest.
+        self.connection.query(&sql, &[&self.words, &most], |row| Ok((row.get(0)?, -row.get::<f64>(1)?)))
     }
 
-    fn hits(&self, entries: &[(i64, f64)]) -> Result<Vec<Hit>, StoreError> {
+    fn hits(&self, entries: &[(i64, f64)]) -> StoreResult<Vec<Hit>> {
         let mut tables = self.tables.borrow_mut();
         entries.iter().filter_map(|(id, rank)| tables.hit(*id, *rank, self.query).transpose()).collect()
     }
 
-    fn count(&self) -> Result<u64, StoreError> {
+    fn count(&self) -> StoreResult<u64> {
         let sql =
             format!("SELECT count(*) FROM (SELECT 1 FROM _words WHERE {} LIMIT {})", self.selection, MAX_COUNTED + 1);
-        let counted: i64 = self.connection.prepare_cached(&sql)?.query_row([&self.words], |row| row.get(0))?;
-        Ok(u64::try_from(counted).unwrap_or(0))
+        Ok(u64::try_from(self.connection.query_number(&sql, &[&self.words])?).unwrap_or(0))
     }
 }
 
@@ -129,23 +123,21 @@ struct PublishedTable {
     task: TaskName,
     generation: Generation,
     blocks: bool,
-    columns: Vec<ColumnName>,
+    columns: Vec<String>,
     sql: String,
 }
 
 impl PublishedTables<'_> {
     /// The row of an entry, if it is published as it was indexed, and matches the query.
-    fn hit(&mut self, id: i64, rank: f64, query: &Query) -> Result<Option<Hit>, StoreError> {
+    fn hit(&mut self, id: i64, rank: f64, query: &Query) -> StoreResult<Option<Hit>> {
         let number = index_entry::task_number(id);
         if !self.tables.contains_key(&number) {
             self.tables.insert(number, published(self.connection, number)?);
         }
         let Some(table) = self.tables.get(&number).and_then(Option::as_ref) else { return Ok(None) };
-        let entry: Option<(i64, Vec<u8>, i64)> = self
-            .connection
-            .prepare_cached("SELECT digest, key, row FROM _doc WHERE id = ?1")?
-            .query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .optional()?;
+        let sql = "SELECT digest, key, row FROM _doc WHERE id = $1";
+        let entry =
+            self.connection.query_first(sql, &[&id], |it| Ok((it.get(0)?, it.get::<Vec<u8>>(1)?, it.get(2)?)))?;
         let Some((digest, key, row)) = entry else { return Ok(None) };
         let found = match read(self.connection, table, row, digest)? {
             Some(found) => Some(found),
@@ -159,24 +151,20 @@ impl PublishedTables<'_> {
             },
         };
         let Some((row, first_seen)) = found else { return Ok(None) };
-        let columns: Vec<String> = table.columns.iter().map(|column| column.stored.clone()).collect();
-        let Some(marks) = query.highlights(&columns, &row) else { return Ok(None) };
-        Ok(Some(Hit { task: table.task.clone(), columns, row, first_seen, rank, highlights: marks }))
+        let Some(highlights) = query.highlights(&table.columns, &row) else { return Ok(None) };
+        let (task, columns) = (table.task.clone(), table.columns.clone());
+        Ok(Some(Hit { task, columns, row, first_seen, rank, highlights }))
     }
 }
 
-fn published(connection: &Connection, number: i64) -> Result<Option<PublishedTable>, StoreError> {
-    let task: Option<String> = connection
-        .prepare_cached("SELECT task FROM _indexed WHERE number = ?1")?
-        .query_row([number], |row| row.get(0))
-        .optional()?;
-    let Some(task) = task else { return Ok(None) };
-    let task = decode::task_name(&task)?;
+fn published(connection: &Connection, number: i64) -> StoreResult<Option<PublishedTable>> {
+    let sql = "SELECT task FROM _indexed WHERE number = $1";
+    let Some(task) = connection.query_first(sql, &[&number], |row| row.get(0))? else { return Ok(None) };
     let Some(generation) = generation::published(connection, &task)? else { return Ok(None) };
-    let columns: Vec<ColumnName> = generation.columns.iter().filter(|column| column.is_text()).cloned().collect();
-    let separator = if columns.is_empty() { "" } else { ", " };
-    let table = quoted(&rows_table(generation.id));
-    let sql = format!("SELECT _page, _first_seen{separator}{} FROM {table} WHERE _rowid_ = ?1", quoted_list(&columns));
+    let columns: Vec<String> = generation.texts().into_iter().map(str::to_owned).collect();
+    let cells = Connection::cells_sql(&generation.columns, ColumnName::is_text);
+    let rows = Connection::rows_sql(&generation);
+    let sql = format!("SELECT _page, _first_seen{cells} FROM {rows} AND _rowid_ = ?1");
     let blocks = keys::has_blocks(connection, generation.id)?;
     Ok(Some(PublishedTable { task, generation, blocks, columns, sql }))
 }
@@ -187,7 +175,7 @@ fn read(
     table: &PublishedTable,
     row: i64,
     wanted: i64,
-) -> Result<Option<(Row, DateTime<Utc>)>, StoreError> {
+) -> StoreResult<Option<(Row, DateTime<Utc>)>> {
     let found: Option<(Row, String)> = connection
         .prepare_cached(&table.sql)?
         .query_row([row], |row| {
@@ -197,8 +185,8 @@ fn read(
         .optional()?;
     let Some((row, first_seen)) = found else { return Ok(None) };
     let cells = table.columns.iter().zip(&row.cells);
-    let cells = cells.filter_map(|(column, cell)| Some((column.stored.as_str(), cell.as_deref()?)));
-    if index_entry::short_digest(digest::record_digest(cells)) != wanted {
+    let cells = cells.filter_map(|(column, cell)| Some((column.as_str(), cell.as_deref()?)));
+    if digest::short(digest::record_digest(cells)) != wanted {
         return Ok(None);
     }
     Ok(Some((row, timestamp::parse(&first_seen)?)))

@@ -3,8 +3,8 @@
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Row, Statement, ToSql, Transaction, TransactionBehavior};
 
-use super::{StoreError, timestamp};
-use crate::store::sql::{SqlParams, SqlRow, SqlSession, SqlValue};
+use super::{StoreError, StoreResult, timestamp};
+use crate::store::sql::{FetchedRows, RowSink, SqlParams, SqlRow, SqlSession, SqlValue};
 
 /// Names of the parameters. To SQLite `$2` is a name and no number, so values are bound by name.
 const PARAMETERS: &[&str] = &["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10"];
@@ -14,49 +14,24 @@ impl SqlSession for Connection {
     /// A generation has a table of its own.
     const ROWS_TABLE: &'static str = "id";
 
-    fn modify(&self, sql: &str, values: SqlParams<'_>) -> Result<u64, StoreError> {
+    fn modify(&self, sql: &str, values: SqlParams<'_>) -> StoreResult<u64> {
         with_statement(self, sql, values, |statement| Ok(statement.raw_execute()? as u64))
     }
 
-    fn query<T>(
-        &self,
-        sql: &str,
-        values: SqlParams<'_>,
-        mut read: impl FnMut(&dyn SqlRow) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
-        let mut found = Vec::new();
-        self.query_each(sql, values, |row| {
-            found.push(read(row)?);
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
-    fn query_first<T>(
-        &self,
-        sql: &str,
-        values: SqlParams<'_>,
-        mut read: impl FnMut(&dyn SqlRow) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        with_statement(self, sql, values, |statement| statement.raw_query().next()?.map(|row| read(row)).transpose())
-    }
-
-    fn query_each(
-        &self,
-        sql: &str,
-        values: SqlParams<'_>,
-        mut take: impl FnMut(&dyn SqlRow) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn fetch(&self, which: FetchedRows, sql: &str, values: SqlParams<'_>, take: RowSink<'_>) -> StoreResult<()> {
         with_statement(self, sql, values, |statement| {
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
                 take(row)?;
+                if which == FetchedRows::First {
+                    break;
+                }
             }
             Ok(())
         })
     }
 
-    fn in_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn in_transaction<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         if !self.is_autocommit() {
             return work();
         }
@@ -67,12 +42,12 @@ impl SqlSession for Connection {
         Ok(done)
     }
 
-    fn in_snapshot<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn in_snapshot<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         let _moment = self.is_autocommit().then(|| self.unchecked_transaction()).transpose()?;
         work()
     }
 
-    fn in_rolled_back_transaction<T>(&self, work: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn in_rolled_back_transaction<T>(&self, work: impl Fn() -> StoreResult<T>) -> StoreResult<T> {
         let _rolled_back = Transaction::new_unchecked(self, TransactionBehavior::Immediate)?;
         work()
     }
@@ -82,8 +57,8 @@ fn with_statement<T>(
     connection: &Connection,
     sql: &str,
     values: SqlParams<'_>,
-    work: impl FnOnce(&mut Statement<'_>) -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+    work: impl FnOnce(&mut Statement<'_>) -> StoreResult<T>,
+) -> StoreResult<T> {
     // Not cached: tables of rows come and go.
     if sql.contains("_rows_") {
         let mut statement = connection.prepare(sql)?;
@@ -95,7 +70,7 @@ fn with_statement<T>(
     work(&mut statement)
 }
 
-fn bind(statement: &mut Statement<'_>, values: SqlParams<'_>) -> Result<(), StoreError> {
+fn bind(statement: &mut Statement<'_>, values: SqlParams<'_>) -> StoreResult<()> {
     let expected = statement.parameter_count();
     if values.len() != expected || values.len() > PARAMETERS.len() {
         return Err(rusqlite::Error::InvalidParameterCount(values.len(), expected).into());
@@ -107,7 +82,7 @@ fn bind(statement: &mut Statement<'_>, values: SqlParams<'_>) -> Result<(), Stor
 }
 
 impl SqlRow for Row<'_> {
-    fn cell(&self, at: usize) -> Result<SqlValue<'_>, StoreError> {
+    fn cell(&self, at: usize) -> StoreResult<SqlValue<'_>> {
         Ok(match self.get_ref(at)? {
             ValueRef::Null => SqlValue::Null,
             ValueRef::Integer(number) => SqlValue::Int(number),

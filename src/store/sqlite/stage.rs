@@ -4,13 +4,12 @@
 //! for 500,000 rows) and other tasks do not wait.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::key_cache;
-use super::key_cache::KeyCache;
+use super::digest::KeyHash;
+use super::key_cache::{self, KeyCache};
 use super::keys::{self, DigestedKeyEntry, KeyedRow};
-use super::removed_keys::RemovedKeys;
-use super::{Sqlite, StoreError, generation, runs, timestamp, wal};
+use super::{Sqlite, StoreResult, generation, runs, timestamp, wal};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::RowStaging;
 use crate::store::batch::{Batch, BufferedRow};
@@ -45,7 +44,7 @@ impl RowStaging for Sqlite {
         key: &[String],
         rows: &[Row],
         now: DateTime<Utc>,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         runs::require_open(&self.connection, run)?;
         let staged = self.staged.entry(run).or_default();
         let places = staged.batch.map_columns(columns, key)?;
@@ -66,7 +65,7 @@ impl RowStaging for Sqlite {
 impl StagedRows {
     /// Writes the buffered rows in a transaction of its own, and returns the generation. After an error nothing was
     /// written and all rows are still buffered.
-    pub fn spill(&mut self, connection: &mut Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
+    pub fn spill(&mut self, connection: &mut Connection, run: RunId, task: &TaskName) -> StoreResult<i64> {
         if self.key_cache.is_none() {
             self.key_cache = KeyCache::load(connection, task)?;
         }
@@ -89,18 +88,12 @@ impl StagedRows {
     }
 
     /// Writes the buffered rows inside the caller's transaction.
-    pub fn write(&self, connection: &Connection, run: RunId, task: &TaskName) -> Result<i64, StoreError> {
+    pub fn write(&self, connection: &Connection, run: RunId, task: &TaskName) -> StoreResult<i64> {
         let first_seen = self.first_seen(connection, generation::published_id(connection, task)?)?;
         self.write_with(connection, run, task, &first_seen)
     }
 
-    fn write_with(
-        &self,
-        connection: &Connection,
-        run: RunId,
-        task: &TaskName,
-        first_seen: &[i64],
-    ) -> Result<i64, StoreError> {
+    fn write_with(&self, connection: &Connection, run: RunId, task: &TaskName, first_seen: &[i64]) -> StoreResult<i64> {
         let generation = match self.table {
             Some(table) => {
                 generation::add_columns(connection, table.generation, &self.batch.columns[table.columns..])?;
@@ -120,12 +113,12 @@ impl StagedRows {
 
     /// When each buffered row was first seen, from the published generation where it has the key. All at once and not
     /// row by row between insertions, so that the processor waits for many memory accesses at a time.
-    pub fn first_seen(&self, connection: &Connection, published: Option<i64>) -> Result<Vec<i64>, StoreError> {
+    pub fn first_seen(&self, connection: &Connection, published: Option<i64>) -> StoreResult<Vec<i64>> {
         let waiting = self.batch.pending().iter();
         let Some(published) = published else { return Ok(waiting.map(|it| it.seen).collect()) };
         let gone = RemovedKeys::of(connection, published)?;
         let blocks = self.key_cache.is_none() && keys::has_blocks(connection, published)?;
-        let ask = |it: &BufferedRow| -> Result<i64, StoreError> {
+        let ask = |it: &BufferedRow| -> StoreResult<i64> {
             let found = match &self.key_cache {
                 Some(known) => known.first_seen(it.key),
                 None => keys::find(connection, published, blocks, it.key)?.map(|found| found.first_seen),
@@ -139,12 +132,7 @@ impl StagedRows {
     }
 
     /// Inserts the buffered rows into a generation's table.
-    pub fn insert_pending(
-        &self,
-        connection: &Connection,
-        generation: i64,
-        first_seen: &[i64],
-    ) -> Result<(), StoreError> {
+    pub fn insert_pending(&self, connection: &Connection, generation: i64, first_seen: &[i64]) -> StoreResult<()> {
         let mut insert = connection.prepare(&generation::insert_sql(generation, &self.batch.columns))?;
         let (mut seen, mut seen_text) = (0, timestamp::text_of_millis(0));
         for (record, &first_seen) in self.batch.pending().iter().zip(first_seen) {
@@ -163,7 +151,7 @@ impl StagedRows {
     }
 
     /// The keys of the buffered rows, as rows of a table of their own.
-    pub(super) fn entries(&self, first_seen: &[i64]) -> Result<Vec<DigestedKeyEntry>, StoreError> {
+    pub(super) fn entries(&self, first_seen: &[i64]) -> StoreResult<Vec<DigestedKeyEntry>> {
         if self.batch.rows > key_cache::MAX_KEYS {
             return Ok(Vec::new());
         }
@@ -179,7 +167,7 @@ impl StagedRows {
 
     /// Writes the keys of a generation whose rows are all written, in a transaction of its own; `false` where there are
     /// too many of them for memory.
-    pub fn write_keys(&mut self, connection: &mut Connection, generation: i64) -> Result<bool, StoreError> {
+    pub fn write_keys(&mut self, connection: &mut Connection, generation: i64) -> StoreResult<bool> {
         if usize::try_from(self.batch.rows) != Ok(self.keys.len()) {
             return Ok(false);
         }
@@ -187,5 +175,33 @@ impl StagedRows {
         keys::write(&transaction, generation, &mut self.keys)?;
         transaction.commit()?;
         Ok(true)
+    }
+}
+
+/// The records of a task that were removed within its history, and may return: the history says when they were first
+/// seen.
+struct RemovedKeys<'c> {
+    connection: &'c Connection,
+    /// None where no record was ever removed: then 500,000 new rows need no lookup.
+    task: Option<String>,
+}
+
+impl<'c> RemovedKeys<'c> {
+    /// Of the task that has this published generation.
+    fn of(connection: &'c Connection, published: i64) -> StoreResult<RemovedKeys<'c>> {
+        let sql = "SELECT task FROM _generation g WHERE id = ?1 AND EXISTS
+                       (SELECT 1 FROM _change WHERE task = g.task AND removed > 0 AND unlisted IS NULL)";
+        let task = connection.prepare_cached(sql)?.query_row([published], |row| row.get(0)).optional()?;
+        Ok(RemovedKeys { connection, task })
+    }
+
+    /// In milliseconds, as of the last removal.
+    fn first_seen(&self, key: KeyHash) -> StoreResult<Option<i64>> {
+        let Some(task) = &self.task else { return Ok(None) };
+        let sql = "SELECT r.first_seen FROM _changed_record r JOIN _change c ON c.id = r.change
+                   WHERE r.key = ?1 AND r.what = 'removed' AND c.task = ?2 ORDER BY r.id DESC LIMIT 1";
+        let found: Option<String> =
+            self.connection.prepare_cached(sql)?.query_row(params![key, task], |row| row.get(0)).optional()?;
+        Ok(found.and_then(|text| timestamp::parse(&text).ok()).map(|at| at.timestamp_millis()))
     }
 }

@@ -24,6 +24,24 @@ fn task() -> TaskName {
     TaskName::new("t").expect("a good name")
 }
 
+/// A new database in a scratch folder.
+fn scene() -> (tempfile::TempDir, Sqlite) {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
+    (folder, store)
+}
+
+/// Checks that a statement walks no table without an index.
+fn check_plan(connection: &Connection, sql: &str) {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
+    let given = vec!["x"; statement.parameter_count()];
+    let plan: Vec<String> = statement
+        .query_map(rusqlite::params_from_iter(given), |row| row.get(3))
+        .and_then(Iterator::collect)
+        .expect("a plan");
+    assert!(plan.iter().all(|line| !line.starts_with("SCAN") || line.contains("USING")), "{sql}: {plan:?}");
+}
+
 fn begin(store: &mut Sqlite) -> RunId {
     let run = RunId::new();
     let start = RunStart { run, task: task(), slot: None, trigger: Trigger::Person, started_at: now(), pid: None };
@@ -31,7 +49,7 @@ fn begin(store: &mut Sqlite) -> RunId {
     run
 }
 
-fn stage(store: &mut Sqlite, run: RunId, rows: usize) -> Result<(), StoreError> {
+fn stage(store: &mut Sqlite, run: RunId, rows: usize) -> StoreResult<()> {
     let rows: Vec<Row> = (0..rows)
         .map(|n| Row { cells: vec![Some(format!("a name that takes some room, number {n}"))], page: 0 })
         .collect();
@@ -48,10 +66,8 @@ fn publish(store: &mut Sqlite, rows: usize) {
 
 #[test]
 fn the_pragma_is_full_on_every_connection() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let path = folder.path().join("pieme.db");
-    let writer = Sqlite::open(&path).expect("a new database");
-    let reader = Sqlite::open_reader(&path).expect("a reader");
+    let (folder, writer) = scene();
+    let reader = Sqlite::open_reader(&folder.path().join("pieme.db")).expect("a reader");
     for store in [&writer, &reader] {
         let number =
             |name| -> i64 { store.connection.pragma_query_value(None, name, |row| row.get(0)).expect("a pragma") };
@@ -63,8 +79,7 @@ fn the_pragma_is_full_on_every_connection() {
 
 #[test]
 fn a_full_disk_costs_the_run_and_not_the_data() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let mut store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
+    let (_folder, mut store) = scene();
     publish(&mut store, 3);
     let run = begin(&mut store);
     // A limit on pages stands for the disk: SQLite answers to both with the same error.
@@ -81,11 +96,9 @@ fn a_full_disk_costs_the_run_and_not_the_data() {
 
 #[test]
 fn a_locked_database_is_an_error_with_a_sentence() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let path = folder.path().join("pieme.db");
-    let mut store = Sqlite::open(&path).expect("a new database");
+    let (folder, mut store) = scene();
     store.connection.busy_timeout(Duration::ZERO).expect("no patience");
-    let other = Connection::open(&path).expect("another writer");
+    let other = Connection::open(folder.path().join("pieme.db")).expect("another writer");
     other.execute_batch("BEGIN IMMEDIATE").expect("the lock");
     let error = store.set_paused(&task(), true).expect_err("locked");
     assert_eq!(error.to_string(), "another process is writing to the database");
@@ -95,8 +108,7 @@ fn a_locked_database_is_an_error_with_a_sentence() {
 
 #[test]
 fn no_step_of_a_run_walks_all_tasks() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
+    let (_folder, store) = scene();
     for sql in [
         "SELECT id FROM _generation WHERE state = 'old'",
         "SELECT id FROM _generation WHERE task = ?1 AND state = 'published' ORDER BY id DESC LIMIT 1",
@@ -109,14 +121,7 @@ fn no_step_of_a_run_walks_all_tasks() {
         "SELECT id, task FROM _change WHERE added IS NULL AND (CAST($1 AS text) IS NULL OR task = $1) AND TRUE
              ORDER BY task, id LIMIT 1",
     ] {
-        let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
-        let given = vec!["x"; statement.parameter_count()];
-        let plan: Vec<String> = statement
-            .query_map(rusqlite::params_from_iter(given), |row| row.get(3))
-            .expect("a plan")
-            .collect::<Result<_, _>>()
-            .expect("its lines");
-        assert!(plan.iter().all(|line| !line.starts_with("SCAN") || line.contains("USING")), "{sql}: {plan:?}");
+        check_plan(&store.connection, sql);
     }
 }
 
@@ -131,8 +136,7 @@ fn a_parameter_is_bound_by_its_number_wherever_it_is_written() {
 
 #[test]
 fn what_a_look_at_the_folders_found_is_noted_whole_or_not_at_all() {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let mut store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
+    let (_folder, mut store) = scene();
     let name = |text: &str| TaskName::new(text).expect("a good name");
     let good = |text: &str| FolderState::Good { name: name(text), title: None };
     let broken = FolderState::Broken { name: name("b"), problem: "line 3".to_owned() };

@@ -5,10 +5,10 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, TransactionBehavior, params};
 
-use super::generation;
-use super::names::{quoted, quoted_list, rows_table};
+use super::generation::{self, RowTables};
+use super::names::{quoted, rows_table};
 use super::stage::{StagedRows, StagedTable};
-use super::{Sqlite, StoreError, open, timestamp, wal};
+use super::{Sqlite, StoreError, StoreResult, open, timestamp, wal};
 use crate::model::{RunId, TaskName};
 use crate::store::batch::BufferedRow;
 use crate::store::unchanged_prefix;
@@ -16,7 +16,7 @@ use crate::store::unchanged_prefix::UnchangedPrefix;
 
 impl StagedRows {
     /// Whether the buffered rows equal the next published ones; then they leave the buffer.
-    pub fn extend_unchanged_prefix(&mut self, connection: &Connection, task: &TaskName) -> Result<bool, StoreError> {
+    pub fn extend_unchanged_prefix(&mut self, connection: &Connection, task: &TaskName) -> StoreResult<bool> {
         if !self.is_all_in_memory() {
             return Ok(false);
         }
@@ -33,15 +33,10 @@ impl StagedRows {
     }
 
     /// When the buffered rows were first seen, if they equal the published ones from some row on.
-    fn first_seen_if_unchanged(
-        &self,
-        connection: &Connection,
-        same: UnchangedPrefix,
-    ) -> Result<Option<Vec<i64>>, StoreError> {
-        let separator = if self.batch.columns.is_empty() { "" } else { ", " };
+    fn first_seen_if_unchanged(&self, connection: &Connection, same: UnchangedPrefix) -> StoreResult<Option<Vec<i64>>> {
         let sql = format!(
-            "SELECT _key, _first_seen, _page{separator}{} FROM {} WHERE _rowid_ > ?1 ORDER BY _rowid_ LIMIT ?2",
-            quoted_list(&self.batch.columns),
+            "SELECT _key, _first_seen, _page{} FROM {} WHERE _rowid_ > ?1 ORDER BY _rowid_ LIMIT ?2",
+            Connection::cells_sql(&self.batch.columns, |_| true),
             quoted(&rows_table(same.table))
         );
         let mut statement = connection.prepare(&sql)?;
@@ -54,7 +49,7 @@ impl StagedRows {
                 return Ok(None);
             }
             // Most rows were first seen when the one before was.
-            let seen = row.get_ref(1)?.as_str().map_err(|error| StoreError::InvalidValue(error.to_string()))?;
+            let seen = row.get_ref(1)?.as_str().map_err(StoreError::invalid_value)?;
             if seen != text {
                 (text, millis) = (seen.to_owned(), timestamp::parse(seen)?.timestamp_millis());
             }
@@ -63,7 +58,7 @@ impl StagedRows {
         Ok(Some(first_seen))
     }
 
-    fn is_unchanged_row(&self, record: &BufferedRow, row: &Row<'_>) -> Result<bool, StoreError> {
+    fn is_unchanged_row(&self, record: &BufferedRow, row: &Row<'_>) -> StoreResult<bool> {
         if row.get_ref(0)?.as_blob() != Ok(&record.key[..]) || row.get::<_, u32>(2)? != record.page {
             return Ok(false);
         }
@@ -88,7 +83,7 @@ impl StagedRows {
         home: Option<&open::DatabaseFile>,
         run: RunId,
         task: &TaskName,
-    ) -> Result<(), StoreError> {
+    ) -> StoreResult<()> {
         while let Some((same, next)) = self.unchanged_prefix.and_then(|same| Some((same, same.after_next_copy()?))) {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let columns = self.batch.columns.len();
@@ -100,10 +95,9 @@ impl StagedRows {
                 },
             };
             let (shown, own) = (quoted(&rows_table(same.table)), quoted(&rows_table(table.generation)));
-            let columns = format!("_key, _first_seen, _page, {}", quoted_list(&self.batch.columns[..same.columns]));
-            let columns = columns.trim_end_matches(", ");
+            let cells = Connection::cells_sql(&self.batch.columns[..same.columns], |_| true);
             let sql = format!(
-                "INSERT INTO {own} ({columns}) SELECT {columns} FROM {shown}
+                "INSERT INTO {own} (_key, _first_seen, _page{cells}) SELECT _key, _first_seen, _page{cells} FROM {shown}
                  WHERE _rowid_ > ?1 AND _rowid_ <= ?2 ORDER BY _rowid_"
             );
             transaction.execute(&sql, [same.copied, next.copied])?;
@@ -121,7 +115,7 @@ pub(super) fn copy_rows_referenced_by_running_runs(
     store: &mut Sqlite,
     generation: i64,
     task: &TaskName,
-) -> Result<(), StoreError> {
+) -> StoreResult<()> {
     for (run, staged) in store.staged.iter_mut().filter(|(_, staged)| staged.references_generation(generation)) {
         staged.copy_unchanged_prefix(&mut store.connection, store.file.as_ref(), *run, task)?;
     }

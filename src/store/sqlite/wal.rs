@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::StoreError;
+use super::StoreResult;
 use super::open::{BUSY_TIMEOUT, DatabaseFile, with_suffix};
 
 /// A longer log is restarted, and its file is cut to this size.
@@ -16,7 +16,7 @@ pub(super) const MAX_WAL_BYTES: u64 = 16 << 20;
 const MAX_READER_WAIT: Duration = Duration::from_millis(200);
 
 /// If the log is long, waits for its present readers. New ones read the database meanwhile.
-pub(super) fn truncate(connection: &Connection, home: Option<&DatabaseFile>) -> Result<(), StoreError> {
+pub(super) fn truncate(connection: &Connection, home: Option<&DatabaseFile>) -> StoreResult<()> {
     let Some(home) = home else { return Ok(()) };
     let log = fs::metadata(with_suffix(&home.path, "-wal")).map_or(0, |meta| meta.len());
     if log <= MAX_WAL_BYTES {

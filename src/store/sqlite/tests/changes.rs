@@ -1,7 +1,5 @@
 //! Changes that could not be compared at once.
 
-use rusqlite::Connection;
-
 use super::*;
 use crate::model::ChangeCounts;
 use crate::store::{History, UnlistedReason};
@@ -11,12 +9,6 @@ const LARGE: usize = 6_000;
 
 const FULL: &str =
     "CREATE TEMP TRIGGER full BEFORE INSERT ON main._changed_record BEGIN SELECT RAISE(ABORT, 'full'); END";
-
-fn scene() -> (tempfile::TempDir, Sqlite) {
-    let folder = tempfile::tempdir().expect("a scratch folder");
-    let store = Sqlite::open(&folder.path().join("pieme.db")).expect("a new database");
-    (folder, store)
-}
 
 /// A publication that could not be compared: three records more than before.
 fn cut_short() -> (tempfile::TempDir, Sqlite) {
@@ -82,8 +74,7 @@ fn generations_without_digests_are_compared_by_their_rows() {
 
 #[test]
 fn many_changes_of_ten_thousand_tasks_are_not_walked() {
-    let (folder, _store) = scene();
-    let connection = Connection::open(folder.path().join("pieme.db")).expect("a reader");
+    let (_folder, store) = scene();
     for sql in [
         "SELECT id FROM _change WHERE added IS NULL AND (?1 IS NULL OR task = ?1) LIMIT 1",
         "SELECT id FROM _change WHERE task = ?1 AND id < ?2 ORDER BY id DESC LIMIT 9",
@@ -93,12 +84,6 @@ fn many_changes_of_ten_thousand_tasks_are_not_walked() {
         "SELECT id FROM _change WHERE task = ?1 AND at < ?2 ORDER BY id LIMIT 1",
         "SELECT id FROM _change WHERE run = ?1",
     ] {
-        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("a statement");
-        let given = vec!["x"; statement.parameter_count()];
-        let plan: Vec<String> = statement
-            .query_map(rusqlite::params_from_iter(given), |row| row.get(3))
-            .and_then(Iterator::collect)
-            .expect("a plan");
-        assert!(plan.iter().all(|line| !line.starts_with("SCAN") || line.contains("USING")), "{sql}: {plan:?}");
+        check_plan(&store.connection, sql);
     }
 }

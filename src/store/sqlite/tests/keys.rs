@@ -14,8 +14,8 @@ struct Scene {
 
 impl Scene {
     fn new() -> Scene {
-        let folder = tempfile::tempdir().expect("a scratch folder");
-        Scene { store: Sqlite::open(&folder.path().join("pieme.db")).expect("a new database"), _folder: folder }
+        let (_folder, store) = scene();
+        Scene { store, _folder }
     }
 
     /// Publishes rows whose key is their first cell; the second tells the days apart.
