@@ -130,30 +130,20 @@ fn first_page_only(home: &Path) -> String {
 
 impl From<AddError> for CliError {
     fn from(error: AddError) -> CliError {
-        let code = match &error {
-            AddError::Address { .. } | AddError::Every { .. } | AddError::Name(_) | AddError::Taken(_) => exit::USAGE,
-            AddError::Private(_) | AddError::Problem(_) => exit::CONFIG,
-            AddError::Io { .. } | AddError::NothingSeen { .. } => exit::FAILED,
+        // With the option or command that solves the problem.
+        let (code, hint) = match &error {
+            AddError::Address { .. } | AddError::Every { .. } | AddError::Name(_) => (exit::USAGE, ""),
+            AddError::Taken(_) => (exit::USAGE, " (--name NAME, `pieme label TASK`)"),
+            AddError::Private(_) => (exit::CONFIG, " (--allow-private)"),
+            AddError::Problem(_) => (exit::CONFIG, ""),
+            AddError::Io { .. } => (exit::FAILED, ""),
+            AddError::NothingSeen { outcome, .. } => match outcome {
+                Outcome::Empty(_) | Outcome::Failed(Failure::Blocked) => (exit::FAILED, " (--browser)"),
+                Outcome::Failed(Failure::RobotsTxt) => (exit::FAILED, " (--ignore-robots)"),
+                _ => (exit::FAILED, ""),
+            },
         };
-        CliError::new(code, format!("{error}{}", hint(&error)))
-    }
-}
-
-/// The option or command that solves the problem.
-fn hint(error: &AddError) -> &'static str {
-    match error {
-        AddError::Taken(_) => " (--name NAME, `pieme label TASK`)",
-        AddError::Private(_) => " (--allow-private)",
-        AddError::NothingSeen { outcome, .. } => match outcome {
-            Outcome::Empty(_) | Outcome::Failed(Failure::Blocked) => " (--browser)",
-            Outcome::Failed(Failure::RobotsTxt) => " (--ignore-robots)",
-            _ => "",
-        },
-        AddError::Address { .. }
-        | AddError::Every { .. }
-        | AddError::Name(_)
-        | AddError::Problem(_)
-        | AddError::Io { .. } => "",
+        CliError::new(code, format!("{error}{hint}"))
     }
 }
 

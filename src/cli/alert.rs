@@ -84,9 +84,9 @@ fn test(config: &Config, args: TestAlertArgs) -> VerbResult {
         }
     };
     if urls.is_empty() {
-        let sentence =
-            format!("{name} has no alert targets: write [alert] urls = [\"mailto:me@example.org\"] into its task.toml");
-        return Err(CliError::new(exit::CONFIG, sentence));
+        return Err(CliError::config(format!(
+            "{name} has no alert targets: write [alert] urls = [\"mailto:me@example.org\"] into its task.toml"
+        )));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CliError::failed)?;
     let mut notice = Notification::test(name.clone(), Uuid::now_v7(), Utc::now());
@@ -136,25 +136,23 @@ fn list(config: &Config, args: &ListAlertsArgs) -> VerbResult {
     let lines: Vec<DeliveryLine> =
         open_reader(config)?.deliveries(only.as_ref(), args.last)?.into_iter().map(line).collect();
     if args.json {
-        output::json(&serde_json::json!({ "alerts": lines }));
-        return Ok(exit::DONE);
+        return output::answer(&serde_json::json!({ "alerts": lines }));
     }
     if lines.is_empty() {
         output::say("No alerts yet.");
         return Ok(exit::DONE);
     }
-    let mut table = output::table(&["AT", "ALERT", "TARGET", "DELIVERY", "TRIES", "TROUBLE"]);
-    for line in lines {
-        table.add_row([
+    let cells = |line: &DeliveryLine| {
+        [
             line.at.format("%Y-%m-%d %H:%M").to_string(),
             output::cell(&line.subject, 60),
             output::cell(&line.target, 60),
             line.delivery.to_owned(),
             line.tries.to_string(),
             output::cell(line.trouble.as_deref().unwrap_or_default(), 100),
-        ]);
-    }
-    output::say(table);
+        ]
+    };
+    output::say(output::table(&["AT", "ALERT", "TARGET", "DELIVERY", "TRIES", "TROUBLE"], lines.iter().map(cells)));
     Ok(exit::DONE)
 }
 

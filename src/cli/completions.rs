@@ -41,7 +41,7 @@ pub(super) fn run(pieme: Command, args: &Args) -> VerbResult {
     };
     match output::bytes(script.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(CliError::new(exit::FAILED, format!("cannot write the script: {error}")))
+            Err(CliError::failed(format!("cannot write the script: {error}")))
         }
         Ok(()) | Err(_) => Ok(exit::DONE),
     }

@@ -18,7 +18,7 @@ use crate::practice::{self, Site};
 use crate::web::{ADDRESS_FILE, password};
 
 use super::service::DAEMON_NAME;
-use super::{CliError, VerbResult, exit, exit_code, output, status};
+use super::{CliError, VerbResult, exit, output, status};
 
 /// Start a practice site, two tasks on it and the daemon in a scratch folder
 #[derive(clap::Args)]
@@ -28,7 +28,7 @@ Examples:
   pieme demo --once           ends when both tasks have rows
   pieme demo --dir /tmp/try   keeps everything in that folder
   pieme demo --site-only      only the practice site, to try it with your own daemon")]
-pub struct Args {
+pub(super) struct Args {
     /// Port of the practice site; if it is busy, another one is used
     #[arg(long, default_value_t = PORT)]
     port: u16,
@@ -67,11 +67,7 @@ state = \"state\"
 web = \"127.0.0.1:0\"
 ";
 
-pub fn run(args: Args) -> u8 {
-    exit_code(demo(args))
-}
-
-fn demo(args: Args) -> VerbResult {
+pub(super) fn run(args: Args) -> VerbResult {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(CliError::failed)?;
     if args.site_only {
@@ -192,7 +188,7 @@ async fn first_runs(config: &Config, daemon: &mut Child) -> Result<(), CliError>
     loop {
         look.tick().await;
         if let Ok(Some(status)) = daemon.try_wait() {
-            return Err(CliError::new(exit::FAILED, format!("the daemon ended unexpectedly: {status}")));
+            return Err(CliError::failed(format!("the daemon ended unexpectedly: {status}")));
         }
         if status::all_have_run(config, 2) {
             return Ok(());
@@ -236,7 +232,7 @@ async fn follow(config: &Config, daemon: &mut Child) -> Result<(), CliError> {
         tokio::select! {
             status = daemon.wait() => {
                 let status = status.map_or_else(|error| error.to_string(), |it| it.to_string());
-                return Err(CliError::new(exit::FAILED, format!("the daemon ended unexpectedly: {status}")));
+                return Err(CliError::failed(format!("the daemon ended unexpectedly: {status}")));
             }
             _ = look.tick() => {
                 let states = status::states_now(config)?;

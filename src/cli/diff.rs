@@ -1,7 +1,6 @@
 //! `pieme diff`: shows the last change of the published rows, cell by cell.
 
-use chrono::Utc;
-use comfy_table::Table;
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::json;
 
@@ -9,8 +8,7 @@ use crate::config::Config;
 use crate::model::{TaskName, counted};
 use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, Store};
 
-use super::since::Since;
-use super::{CliError, VerbResult, exit, log, open_reader, output, records, task_name};
+use super::{CliError, VerbResult, exit, log, open_reader, output, records, since, task_name};
 
 /// Show the last change: rows added, changed and removed, cell by cell
 #[derive(clap::Args)]
@@ -28,8 +26,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "ID", conflicts_with = "since")]
     run: Option<String>,
     /// All changes since then: 7d, 12h, 2026-11-01
-    #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
-    since: Option<Since>,
+    #[arg(long, value_name = "WHEN", value_parser = since::parse)]
+    since: Option<DateTime<Utc>>,
     /// Largest number of records; default: 100, or all with --json
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
@@ -66,8 +64,7 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
         shown.push(ChangeReport { change, records });
     }
     if args.json {
-        output::json(&json!({ "task": name, "changes": shown }));
-        return Ok(exit::DONE);
+        return output::answer(&json!({ "task": name, "changes": shown }));
     }
     if shown.is_empty() {
         output::say(why_nothing(&store, &name, &args)?);
@@ -81,7 +78,6 @@ fn selected_changes(store: &Store, name: &TaskName, args: &Args) -> Result<Vec<C
         return Ok(store.change_of(log::find_run(store, name, id)?.run)?.into_iter().collect());
     }
     let Some(since) = args.since else { return Ok(store.changes(name, None, 1)?) };
-    let since = since.before(Utc::now());
     let changes = store.changes(name, None, MOST_CHANGES)?;
     Ok(changes.into_iter().take_while(|change| change.at >= since).collect())
 }
@@ -89,7 +85,7 @@ fn selected_changes(store: &Store, name: &TaskName, args: &Args) -> Result<Vec<C
 /// Says why there are no changes to show.
 fn why_nothing(store: &Store, name: &TaskName, args: &Args) -> Result<String, CliError> {
     if store.published(name, 0, 0)?.is_none() {
-        return Err(CliError::new(exit::FAILED, records::none_published(name)));
+        return Err(CliError::failed(records::none_published(name)));
     }
     Ok(match (&args.run, args.since) {
         (Some(id), _) => format!("{name}: run {id} did not change the published rows"),
@@ -115,9 +111,8 @@ fn print(name: &TaskName, shown: &ChangeReport) {
         output::say(format!("  {}", why.sentence()));
     }
     if !records.is_empty() {
-        let mut table = output::table(&["WHAT", "RECORD", "COLUMN", "BEFORE", "AFTER"]);
-        records.iter().for_each(|record| add_rows(&mut table, record));
-        output::say(table);
+        let rows = records.iter().flat_map(rows);
+        output::say(output::table(&["WHAT", "RECORD", "COLUMN", "BEFORE", "AFTER"], rows));
     }
     let all = change.counts.map_or(0, |counts| counts.total());
     let left = all.saturating_sub(records.len() as u64);
@@ -127,24 +122,22 @@ fn print(name: &TaskName, shown: &ChangeReport) {
 }
 
 /// One line per changed cell; one line for an added or removed record.
-fn add_rows(table: &mut Table, record: &RecordChange) {
-    let word = record.what.word();
-    let name = output::cell(&record.name, CELL_WIDTH);
-    let text = |cell: &CellValue| output::cell(cell.text.as_deref().unwrap_or(""), CELL_WIDTH);
+fn rows(record: &RecordChange) -> Vec<[String; 5]> {
+    let shown = |text: &str| output::cell(text, CELL_WIDTH);
+    let row = |column: &str, from: &str, to: &str| {
+        [record.what.word().to_owned(), shown(&record.name), shown(column), shown(from), shown(to)]
+    };
+    let text = |cell: &'_ CellValue| cell.text.clone().unwrap_or_default();
     match record.what {
-        ChangeKind::Added => _ = table.add_row([word, &name, "", "", &record_text(&record.cells, |cell| &cell.to)]),
-        ChangeKind::Removed => _ = table.add_row([word, &name, "", &record_text(&record.cells, |cell| &cell.from), ""]),
+        ChangeKind::Added => vec![row("", "", &record_text(&record.cells, |cell| &cell.to))],
+        ChangeKind::Removed => vec![row("", &record_text(&record.cells, |cell| &cell.from), "")],
         ChangeKind::Changed => {
-            for cell in &record.cells {
-                let column = output::cell(&cell.column, CELL_WIDTH);
-                table.add_row([word, &name, &column, &text(&cell.from), &text(&cell.to)]);
-            }
+            record.cells.iter().map(|cell| row(&cell.column, &text(&cell.from), &text(&cell.to))).collect()
         }
     }
 }
 
 /// All texts of a record on one line.
 fn record_text(cells: &[CellChange], side: impl Fn(&CellChange) -> &CellValue) -> String {
-    let texts: Vec<&str> = cells.iter().filter_map(|cell| side(cell).text.as_deref()).collect();
-    output::cell(&texts.join(" | "), CELL_WIDTH)
+    cells.iter().filter_map(|cell| side(cell).text.as_deref()).collect::<Vec<_>>().join(" | ")
 }

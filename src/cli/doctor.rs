@@ -85,7 +85,7 @@ pub(super) fn run(config: &Config, path: Option<&Path>, args: Args) -> VerbResul
     if let Some(unknown) = args.only.iter().find(|what| found.iter().all(|it| it.what != **what)) {
         let names: std::collections::BTreeSet<_> = found.iter().map(|it| it.what).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        return Err(CliError::new(exit::USAGE, format!("doctor has no check `{unknown}`; it has {names}")));
+        return Err(CliError::usage(format!("doctor has no check `{unknown}`; it has {names}")));
     }
     if !args.only.is_empty() {
         found.retain(|it| args.only.iter().any(|what| what == it.what));
@@ -94,16 +94,15 @@ pub(super) fn run(config: &Config, path: Option<&Path>, args: Args) -> VerbResul
     if args.json {
         output::json(&serde_json::json!({ "ok": sound, "findings": found }));
     } else {
-        let mut table = output::table(&["", "WHAT", "FOUND"]);
-        for it in &found {
+        let cells = |it: &DoctorFinding| {
             let mark = match it.mark {
                 FindingMark::Good => "ok",
                 FindingMark::Note => "note",
                 FindingMark::Bad => "BAD",
             };
-            table.add_row([mark.to_owned(), it.what.to_owned(), output::cell(&it.sentence, 400)]);
-        }
-        output::say(table);
+            [mark.to_owned(), it.what.to_owned(), output::cell(&it.sentence, 400)]
+        };
+        output::say(output::table(&["", "WHAT", "FOUND"], found.iter().map(cells)));
     }
     Ok(if sound { exit::DONE } else { exit::FAILED })
 }
@@ -155,12 +154,14 @@ fn check_daemon_answers(config: &Config) -> DoctorFinding {
         (Ok(()), None) => "connection closed".to_owned(),
         (Err(error), _) => error.to_string(),
     };
-    let sentence = format!(
-        "running, but does not answer at {} ({why}): see its log (`journalctl -u pieme-daemon`); restart it with \
-         `systemctl restart pieme-daemon`",
-        socket.display()
-    );
-    bad("daemon", sentence)
+    let at = socket.display();
+    bad(
+        "daemon",
+        format!(
+            "running, but does not answer at {at} ({why}): see its log (`journalctl -u pieme-daemon`); restart it with \
+         `systemctl restart pieme-daemon`"
+        ),
+    )
 }
 
 fn check_store(config: &Config) -> DoctorFinding {

@@ -49,8 +49,7 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     }
     if args.json {
         let groups: Vec<_> = found.groups.iter().map(as_json).collect();
-        output::json(&json!({ "compared": found.compared, "complete": found.is_complete, "groups": groups }));
-        return Ok(exit::DONE);
+        return output::answer(&json!({ "compared": found.compared, "complete": found.is_complete, "groups": groups }));
     }
     print(&found);
     Ok(exit::DONE)
@@ -64,11 +63,11 @@ fn nothing_to_compare(store: &Store, tasks: &[TaskName], by: &[String]) -> Resul
     columns.sort_unstable();
     columns.dedup();
     Ok(match columns.is_empty() {
-        true => CliError::new(exit::FAILED, "no rows are published yet; see `pieme status`"),
+        true => CliError::failed("no rows are published yet; see `pieme status`"),
         false => {
             let wanted = if by.is_empty() { String::new() } else { format!(" in {}", by.join(", ")) };
             let sentence = format!("no record has a text{wanted}; the columns are {}", columns.join(", "));
-            CliError::new(exit::USAGE, sentence)
+            CliError::usage(sentence)
         }
     })
 }
@@ -89,16 +88,14 @@ fn word(how: MatchKind) -> &'static str {
 }
 
 fn print(found: &DuplicateReport) {
-    let mut table = output::table(&["GROUP", "MATCH", "TASK", "RECORD"]);
-    for (number, group) in found.groups.iter().enumerate() {
-        for (how, record) in &group.records {
-            let texts: Vec<&str> = record.cells.values().filter_map(|text| text.as_str()).collect();
-            let (number, name) = ((number + 1).to_string(), record.task.to_string());
-            table.add_row([number, word(*how).to_owned(), name, output::cell(&texts.join(" | "), CELL_WIDTH)]);
-        }
-    }
+    let records = found.groups.iter().enumerate().flat_map(|(at, group)| group.records.iter().map(move |it| (at, it)));
+    let rows = records.map(|(at, (how, record))| {
+        let texts: Vec<&str> = record.cells.values().filter_map(|text| text.as_str()).collect();
+        let (number, name) = ((at + 1).to_string(), record.task.to_string());
+        [number, word(*how).to_owned(), name, output::cell(&texts.join(" | "), CELL_WIDTH)]
+    });
     if !found.groups.is_empty() {
-        output::say(table);
+        output::say(output::table(&["GROUP", "MATCH", "TASK", "RECORD"], rows));
     }
     let (groups, records) = (counted(found.groups.len(), "group"), counted(found.compared, "record"));
     output::say(format!("{groups} among {records}"));

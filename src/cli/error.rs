@@ -21,21 +21,41 @@ pub(super) struct CliError {
 }
 
 impl CliError {
-    pub(super) fn new(code: u8, sentence: impl Into<String>) -> CliError {
-        CliError { sentence: sentence.into(), code }
+    pub(super) fn new(code: u8, sentence: impl Display) -> CliError {
+        CliError { sentence: sentence.to_string(), code }
     }
 
-    pub(super) fn failed(error: impl Display) -> CliError {
-        CliError::new(exit::FAILED, error.to_string())
+    pub(super) fn failed(sentence: impl Display) -> CliError {
+        CliError::new(exit::FAILED, sentence)
+    }
+
+    pub(super) fn usage(sentence: impl Display) -> CliError {
+        CliError::new(exit::USAGE, sentence)
+    }
+
+    pub(super) fn config(sentence: impl Display) -> CliError {
+        CliError::new(exit::CONFIG, sentence)
+    }
+
+    pub(super) fn temporary(sentence: impl Display) -> CliError {
+        CliError::new(exit::TEMPORARY, sentence)
+    }
+
+    pub(super) fn needs_person(sentence: impl Display) -> CliError {
+        CliError::new(exit::NEEDS_PERSON, sentence)
     }
 
     pub(super) fn runtime(error: io::Error) -> CliError {
-        CliError::new(exit::FAILED, format!("cannot start the runtime: {error}"))
+        CliError::failed(format!("cannot start the runtime: {error}"))
+    }
+
+    pub(super) fn unwritable(path: &Path) -> impl Fn(io::Error) -> CliError {
+        move |error| CliError::failed(format!("cannot write {}: {error}", path.display()))
     }
 
     /// The daemon holds the lock, and does not answer.
     pub(super) fn unanswered(socket: &Path, error: impl Display) -> CliError {
-        CliError::new(exit::TEMPORARY, format!("the daemon does not answer at {}: {error}", socket.display()))
+        CliError::temporary(format!("the daemon does not answer at {}: {error}", socket.display()))
     }
 
     /// The error for a request that the daemon refused; none where it accepted.
@@ -52,7 +72,7 @@ impl From<StoreError> for CliError {
             error if error.is_transient() => exit::TEMPORARY,
             _ => exit::FAILED,
         };
-        CliError::new(code, error.to_string())
+        CliError::new(code, error)
     }
 }
 
@@ -62,12 +82,12 @@ impl From<LockError> for CliError {
             LockError::Taken(_) => exit::TEMPORARY,
             LockError::Io { .. } => exit::FAILED,
         };
-        CliError::new(code, error.to_string())
+        CliError::new(code, error)
     }
 }
 
 impl From<Problem> for CliError {
     fn from(problem: Problem) -> CliError {
-        CliError::new(exit::CONFIG, problem.to_string())
+        CliError::config(problem)
     }
 }

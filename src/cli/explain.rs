@@ -11,9 +11,7 @@ use crate::labelling::task;
 use crate::learn::Template;
 use crate::page::Tree;
 
-use super::{
-    CliError, VerbResult, exit, exit_code, log, open_reader, output, read_page, task_folder, task_name, usable_config,
-};
+use super::{CliError, VerbResult, exit, log, open_reader, output, read_page, task_folder, task_name, usable_config};
 
 /// Show the numbers behind a task's last outcome, or one stage of learning
 #[derive(clap::Args)]
@@ -53,16 +51,12 @@ enum LearnStage {
     Records,
 }
 
-pub(super) fn run(config: Option<&Path>, args: Args) -> u8 {
-    exit_code(explain(config, &args))
-}
-
-fn explain(config: Option<&Path>, args: &Args) -> VerbResult {
+pub(super) fn run(config: Option<&Path>, args: &Args) -> VerbResult {
     let file = Path::new(&args.what);
     let is_page = file.is_file() || args.what.contains(['/', '\\']);
     if args.run.is_some() && (is_page || args.stage.is_some()) {
         let sentence = "--run explains the outcome of a task's run; it cannot be combined with a saved page or --stage";
-        return Err(CliError::new(exit::USAGE, sentence));
+        return Err(CliError::usage(sentence));
     }
     let (text, value) = match args.stage {
         stage if is_page => stages::explain(stage.unwrap_or(LearnStage::Rows), read_page(file)?, None)?,
@@ -86,11 +80,6 @@ fn last_page(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template
     let config = usable_config(config)?;
     let folder = task_folder(&config, &name)?;
     let page = task::last_tree(&config, &folder)?;
-    let template = match &folder.template {
-        Some(json) => {
-            Some(Template::from_json(&json.text()).map_err(|it| CliError::new(exit::CONFIG, it.to_string()))?)
-        }
-        None => None,
-    };
-    Ok((page, template))
+    let template = folder.template.as_ref().map(|json| Template::from_json(&json.text())).transpose();
+    Ok((page, template.map_err(CliError::config)?))
 }

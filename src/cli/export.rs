@@ -100,7 +100,7 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
                     "a {} file holds one task: give a folder with -o, or use jsonl, json or sqlite",
                     format.word()
                 );
-                return Err(CliError::new(exit::USAGE, sentence));
+                return Err(CliError::usage(sentence));
             }
             vec![(output.as_deref().map_or(Destination::Stdout, Destination::of), tasks)]
         }
@@ -171,7 +171,7 @@ fn finish(
 ) -> Result<ExportContents, CliError> {
     match done {
         // A reader that closed the pipe is no error.
-        Err(error) if !error.is_closed_pipe() => Err(CliError::new(exit::FAILED, place.error_sentence(&error))),
+        Err(error) if !error.is_closed_pipe() => Err(CliError::failed(place.error_sentence(&error))),
         Ok(()) | Err(_) => Ok(contents),
     }
 }
@@ -191,7 +191,7 @@ fn write_rows(store: &Store, task: &TaskName, writer: &mut dyn RowWriter) -> Res
 }
 
 fn format(args: &Args) -> Result<Format, CliError> {
-    let usage = |sentence: &str| CliError::new(exit::USAGE, sentence);
+    let usage = |sentence: &str| CliError::usage(sentence);
     let file = args.output.as_deref().filter(|path| !path.is_dir());
     let format = match (args.format, file) {
         (Some(format), _) => format,

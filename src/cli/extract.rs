@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page, truncation_note};
+use super::{CliError, VerbResult, add_limit, exit, output, read_page, truncation_note};
 use crate::learn::apply::{self, Extraction, THRESHOLD};
 use crate::learn::template::Template;
 use crate::model::counted;
@@ -33,11 +33,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args) -> u8 {
-    exit_code(extract(&args))
-}
-
-fn extract(args: &Args) -> VerbResult {
+pub(super) fn run(args: &Args) -> VerbResult {
     let page = read_page(&args.page)?;
     let found = match (&args.template, &args.library) {
         (Some(file), _) => {
@@ -48,12 +44,11 @@ fn extract(args: &Args) -> VerbResult {
             let mut library = read_library(folder)?;
             let templates: Vec<Template> = library.iter().map(|(_, template)| template.clone()).collect();
             let best = apply::rank_templates(&page, &templates).into_iter().next();
-            let best = best
-                .ok_or_else(|| CliError::new(exit::USAGE, format!("there is no template in {}", folder.display())))?;
+            let best = best.ok_or_else(|| CliError::usage(format!("there is no template in {}", folder.display())))?;
             let (name, template) = library.swap_remove(best.index);
             ExtractReport { extraction: best.extraction, template, name: Some(name) }
         }
-        (None, None) => return Err(CliError::new(exit::USAGE, "give --template or --library")),
+        (None, None) => return Err(CliError::usage("give --template or --library")),
     };
     let limit = truncation_note(&args.page, &page).or(found.extraction.limit.map(|limit| limit.to_string()));
     let is_whole = limit.is_none();
@@ -101,15 +96,15 @@ impl ExtractReport {
 pub(super) fn read_template(file: &Path) -> Result<Template, CliError> {
     let path = file.display();
     let text = std::fs::read_to_string(file)
-        .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the template {path}: {error}")))?;
-    Template::from_json(&text).map_err(|error| CliError::new(exit::USAGE, format!("{path}: {error}")))
+        .map_err(|error| CliError::usage(format!("cannot read the template {path}: {error}")))?;
+    Template::from_json(&text).map_err(|error| CliError::usage(format!("{path}: {error}")))
 }
 
 /// The templates of a folder, by name: `NAME.json`, and `NAME/template.json` of tasks. One that cannot be read is
 /// skipped with a note.
 fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, CliError> {
     let entries = std::fs::read_dir(folder)
-        .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the folder {}: {error}", folder.display())))?;
+        .map_err(|error| CliError::usage(format!("cannot read the folder {}: {error}", folder.display())))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let mut library = Vec::new();

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use url::Url;
 
-use super::{VerbResult, exit, exit_code, output, page_url, read_page};
+use super::{VerbResult, exit, output, page_url, read_page};
 use crate::page::form::{self, Form, FormPurpose};
 use crate::page::links;
 
@@ -28,33 +29,29 @@ pub(super) struct Args {
 /// Wider cells are cut on a terminal; `--json` has them whole.
 const CELL_WIDTH: usize = 48;
 
-pub(super) fn run(args: Args) -> u8 {
-    exit_code(forms(&args))
-}
-
-fn forms(args: &Args) -> VerbResult {
+pub(super) fn run(args: &Args) -> VerbResult {
     let tree = read_page(&args.page)?;
     let base = links::base(&tree, &args.url);
+    let all = form::find_all(&tree);
     let forms: Vec<FormSummary> =
-        form::find_all(&tree).iter().map(|form| FormSummary::of(form, &args.url, &base)).collect();
+        all.iter().enumerate().map(|(index, form)| FormSummary::of(index, form, &args.url, &base)).collect();
     if args.json {
-        let list: Vec<Value> = forms.iter().enumerate().map(|(index, told)| told.json(index)).collect();
-        output::json(&json!({ "forms": list }));
+        output::json(&json!({ "forms": forms }));
     } else if forms.is_empty() {
         output::say("There is no form on this page.");
     } else {
-        let mut table = output::table(&["FORM", "TYPE", "USERNAME", "PASSWORD", "QUERY", "METHOD", "ACTION"]);
-        for (index, told) in forms.iter().enumerate() {
-            table.add_row(told.cells(index));
-        }
-        output::say(table);
+        let header = ["FORM", "TYPE", "USERNAME", "PASSWORD", "QUERY", "METHOD", "ACTION"];
+        output::say(output::table(&header, forms.iter().map(FormSummary::cells)));
     }
     Ok(exit::DONE)
 }
 
 /// A form as it is listed.
+#[derive(Serialize)]
 struct FormSummary {
-    purpose: FormPurpose,
+    index: usize,
+    #[serde(rename = "type")]
+    purpose: &'static str,
     username: Option<String>,
     password: Option<String>,
     query: Option<String>,
@@ -63,7 +60,7 @@ struct FormSummary {
 }
 
 impl FormSummary {
-    fn of(form: &Form, page: &Url, base: &Url) -> FormSummary {
+    fn of(index: usize, form: &Form, page: &Url, base: &Url) -> FormSummary {
         let purpose = form.purpose();
         let has_account = matches!(purpose, FormPurpose::Login | FormPurpose::Registration | FormPurpose::Recovery);
         let name = |field: Option<&form::FormField>| field.map(|it| it.name.clone());
@@ -71,7 +68,8 @@ impl FormSummary {
         let action = form.action.as_deref().map(str::trim).filter(|action| !action.is_empty());
         let target = action.map_or_else(|| Some(page.clone()), |action| links::resolve(base, action));
         FormSummary {
-            purpose,
+            index,
+            purpose: purpose.name(),
             username: if has_account { name(form.username()) } else { None },
             password: name(form.password()),
             query: if purpose == FormPurpose::Search { name(form.query()) } else { None },
@@ -81,23 +79,10 @@ impl FormSummary {
         }
     }
 
-    fn json(&self, index: usize) -> Value {
-        json!({
-            "index": index,
-            "type": self.purpose.name(),
-            "username": self.username,
-            "password": self.password,
-            "query": self.query,
-            "action": self.action,
-            "method": self.method,
-        })
-    }
-
-    fn cells(&self, index: usize) -> Vec<String> {
+    fn cells(&self) -> [String; 7] {
         let field = |name: &Option<String>| output::cell(name.as_deref().unwrap_or("-"), CELL_WIDTH);
         let (username, password, query) = (field(&self.username), field(&self.password), field(&self.query));
-        let action = output::cell(&self.action, CELL_WIDTH);
-        let word = self.purpose.name().to_owned();
-        vec![index.to_string(), word, username, password, query, self.method.to_owned(), action]
+        let (word, method) = (self.purpose.to_owned(), self.method.to_owned());
+        [self.index.to_string(), word, username, password, query, method, output::cell(&self.action, CELL_WIDTH)]
     }
 }

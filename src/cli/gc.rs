@@ -46,20 +46,13 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
 
 async fn by_daemon(config: &Config, dry_run: bool) -> Result<GcCounts, CliError> {
     let mut end = None;
-    let (socket, request) = (config.socket.clone(), ControlRequest::Collect { dry_run });
-    let asked = control::call(&socket, &request, |reply| match reply {
+    let request = ControlRequest::Collect { dry_run };
+    let asked = control::call(&config.socket, &request, |reply| match reply {
         ControlReply::Collected(collected) => end = Some(Ok(collected)),
-        reply @ (ControlReply::Refused { .. } | ControlReply::Busy { .. }) => end = CliError::refusal(&reply).map(Err),
-        ControlReply::Queued
-        | ControlReply::Started { .. }
-        | ControlReply::Trace(_)
-        | ControlReply::Ended(_)
-        | ControlReply::Done
-        | ControlReply::Progress { .. }
-        | ControlReply::Tasks { .. } => {}
+        reply => end = CliError::refusal(&reply).map(Err).or(end.take()),
     });
-    asked.await.map_err(|error| CliError::unanswered(&socket, error))?;
-    end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before it had finished; try again")))
+    asked.await.map_err(|error| CliError::unanswered(&config.socket, error))?;
+    end.unwrap_or_else(|| Err(CliError::temporary("the daemon ended before it had finished; try again")))
 }
 
 async fn from_here(config: &Config, dry_run: bool) -> Result<GcCounts, CliError> {

@@ -125,48 +125,35 @@ fn theta(text: &str) -> Result<f64, String> {
 }
 
 fn widen(text: &str) -> Result<RowAdjustment, String> {
-    match text {
-        "" => Ok(RowAdjustment::Widen),
-        "up" => Ok(RowAdjustment::WidenUp),
-        "next" => Ok(RowAdjustment::WidenNext),
-        "previous" => Ok(RowAdjustment::WidenPrevious),
-        _ => Err("up, next or previous".to_owned()),
-    }
+    use RowAdjustment::{Widen, WidenNext, WidenPrevious, WidenUp};
+    one_of(text, &[("", Widen), ("up", WidenUp), ("next", WidenNext), ("previous", WidenPrevious)])
+        .ok_or_else(|| "up, next or previous".to_owned())
 }
 
 fn narrow(text: &str) -> Result<RowAdjustment, String> {
-    match text {
-        "" => Ok(RowAdjustment::Narrow),
-        "down" => Ok(RowAdjustment::NarrowDown),
-        "first" => Ok(RowAdjustment::NarrowFirst),
-        "last" => Ok(RowAdjustment::NarrowLast),
-        _ => Err("down, first or last".to_owned()),
-    }
+    use RowAdjustment::{Narrow, NarrowDown, NarrowFirst, NarrowLast};
+    one_of(text, &[("", Narrow), ("down", NarrowDown), ("first", NarrowFirst), ("last", NarrowLast)])
+        .ok_or_else(|| "down, first or last".to_owned())
 }
 
 fn rotate(text: &str) -> Result<RowAdjustment, String> {
-    match text {
-        "" => Ok(RowAdjustment::Rotate),
-        "back" => Ok(RowAdjustment::RotateBack),
-        _ => Err("nothing, or back".to_owned()),
-    }
+    one_of(text, &[("", RowAdjustment::Rotate), ("back", RowAdjustment::RotateBack)])
+        .ok_or_else(|| "nothing, or back".to_owned())
+}
+
+fn one_of(text: &str, words: &[(&str, RowAdjustment)]) -> Option<RowAdjustment> {
+    words.iter().find(|(word, _)| *word == text).map(|(_, step)| *step)
 }
 
 fn split(text: &str) -> Result<SpreadsheetStep, String> {
-    let (column, at) = match text.split_once('=') {
-        Some((column, delimiter)) if !delimiter.is_empty() => (column, Delimiter::Text(delimiter.to_owned())),
-        Some((column, _)) => (column, Delimiter::Words),
-        None => (text, Delimiter::Words),
-    };
+    let (column, delimiter) = text.split_once('=').unwrap_or((text, ""));
+    let at = if delimiter.is_empty() { Delimiter::Words } else { Delimiter::Text(delimiter.to_owned()) };
     Ok(SpreadsheetStep::Split { column: column.to_owned(), at })
 }
 
 fn join(text: &str) -> Result<SpreadsheetStep, String> {
-    let (columns, name) = match text.split_once('=') {
-        Some((columns, name)) if !name.trim().is_empty() => (columns, Some(name.trim().to_owned())),
-        Some((columns, _)) => (columns, None),
-        None => (text, None),
-    };
+    let (columns, name) = text.split_once('=').unwrap_or((text, ""));
+    let name = Some(name.trim()).filter(|name| !name.is_empty()).map(str::to_owned);
     let columns: Vec<String> = columns.split(',').map(|it| it.trim().to_owned()).collect();
     if columns.len() < 2 {
         return Err("two or more columns, separated by commas".to_owned());

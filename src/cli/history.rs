@@ -1,9 +1,12 @@
 //! `pieme history`: lists the changes of a task or of one record, or the values of a column over time.
 
+use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use crate::config::Config;
 use crate::model::{ChangeCounts, TaskName};
+use crate::show::column_series::{self, SeriesPoint};
+use crate::show::verdict::MAX_PAST_RUNS;
 use crate::store::{ChangeKind, RecordHistory, RecordKey, Store};
 
 use super::{CliError, VerbResult, exit, open_reader, output, records, task_name};
@@ -49,22 +52,17 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let store = open_reader(config)?;
     if store.published(&name, 0, 0)?.is_none() {
-        return Err(CliError::new(exit::FAILED, records::none_published(&name)));
+        return Err(CliError::failed(records::none_published(&name)));
     }
     match &args.column {
-        Some(column) if args.key.is_empty() => {
-            return column_series::print(&store, &name, column, args.limit, args.json);
-        }
+        Some(column) if args.key.is_empty() => return statistics(&store, &name, column, &args),
         None if args.key.is_empty() => return list(&store, &name, &args),
         Some(_) | None => {}
     }
     let life = find_record(&store, &name, &args.key)?;
     match &args.column {
         Some(column) => series(&name, &life, column, args.json),
-        None if args.json => {
-            output::json(&json!({ "task": name, "record": life }));
-            Ok(exit::DONE)
-        }
+        None if args.json => output::answer(&json!({ "task": name, "record": life })),
         None => {
             print(&name, &life);
             Ok(exit::DONE)
@@ -75,30 +73,32 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
 fn list(store: &Store, name: &TaskName, args: &Args) -> VerbResult {
     let changes = store.changes(name, args.before, args.limit)?;
     if args.json {
-        output::json(&json!({ "task": name, "changes": changes }));
-        return Ok(exit::DONE);
+        return output::answer(&json!({ "task": name, "changes": changes }));
     }
     if changes.is_empty() {
         output::say(format!("{name}: nothing has changed since its rows were first published"));
         return Ok(exit::DONE);
     }
-    let mut table = output::table(&["CHANGE", "WHEN", "ADDED", "CHANGED", "REMOVED", "ROWS", "RUN", "NOTE"]);
-    for change in changes {
+    let rows = changes.iter().map(|change| {
         let count =
             |of: fn(ChangeCounts) -> u64| change.known_counts().map_or("–".to_owned(), |it| of(it).to_string());
-        table.add_row([
+        [
             change.id.to_string(),
-            change.at.format("%Y-%m-%d %H:%M UTC").to_string(),
+            minute(change.at),
             count(|it| it.added),
             count(|it| it.changed),
             count(|it| it.removed),
             change.rows_after.to_string(),
             change.run.to_string(),
             change.unlisted.map_or("", |why| why.sentence()).to_owned(),
-        ]);
-    }
-    output::say(table);
+        ]
+    });
+    output::say(output::table(&["CHANGE", "WHEN", "ADDED", "CHANGED", "REMOVED", "ROWS", "RUN", "NOTE"], rows));
     Ok(exit::DONE)
+}
+
+fn minute(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// The record with this key text or key digest.
@@ -111,31 +111,29 @@ fn find_record(store: &Store, name: &TaskName, words: &[String]) -> Result<Recor
     let found = store.records_named(name, words, CHOICES)?;
     let said = words.join(" ");
     match found.as_slice() {
-        [] => {
-            let sentence = format!("`{name}` has no record `{said}`; `pieme records {name}` shows what is published");
-            Err(CliError::new(exit::USAGE, sentence))
-        }
+        [] => Err(CliError::usage(format!(
+            "`{name}` has no record `{said}`; `pieme records {name}` shows what is published"
+        ))),
         [(key, _)] => store
             .record_history(name, *key)?
-            .ok_or_else(|| CliError::new(exit::TEMPORARY, format!("`{said}` has just been removed; try again"))),
+            .ok_or_else(|| CliError::temporary(format!("`{said}` has just been removed; try again"))),
         several => {
             let names: Vec<String> =
                 several.iter().map(|(key, it)| format!("  {key}  {}", output::cell(it, 100))).collect();
-            let sentence = format!(
+            Err(CliError::usage(format!(
                 "several records match `{said}`; give more of the text, or the record's id:\n{}",
                 names.join("\n")
-            );
-            Err(CliError::new(exit::USAGE, sentence))
+            )))
         }
     }
 }
 
 fn print(name: &TaskName, life: &RecordHistory) {
     output::say(format!("{} of {name}, record {}", output::cell(&life.name, 200), life.key));
-    let first_seen = life.first_seen.map_or("?".to_owned(), |at| at.format("%Y-%m-%d %H:%M UTC").to_string());
+    let first_seen = life.first_seen.map_or("?".to_owned(), minute);
     output::say(format!("{first_seen}  first seen"));
     for event in &life.events {
-        let at = event.at.format("%Y-%m-%d %H:%M UTC");
+        let at = minute(event.at);
         match event.record.what {
             ChangeKind::Added => {
                 output::say(format!("{at}  {}", if is_return(life, event.at) { "added again" } else { "added" }))
@@ -155,7 +153,7 @@ fn print(name: &TaskName, life: &RecordHistory) {
 }
 
 /// Whether a record that was added had been published before.
-fn is_return(life: &RecordHistory, at: chrono::DateTime<chrono::Utc>) -> bool {
+fn is_return(life: &RecordHistory, at: DateTime<Utc>) -> bool {
     let left_before = life.events.iter().any(|event| event.record.what == ChangeKind::Removed && event.at < at);
     left_before || life.events.first().is_some_and(|event| event.at != at)
 }
@@ -164,26 +162,46 @@ fn series(name: &TaskName, life: &RecordHistory, column: &str, as_json: bool) ->
     let series = life.series(column);
     if series.is_empty() {
         let columns: Vec<&str> = life.now.iter().flatten().map(|(name, _)| name.as_str()).collect();
-        let sentence = format!("the history of `{name}` has no column `{column}`; it has {}", columns.join(", "));
-        return Err(CliError::new(exit::USAGE, sentence));
+        return Err(CliError::usage(format!(
+            "the history of `{name}` has no column `{column}`; it has {}",
+            columns.join(", ")
+        )));
     }
     if as_json {
-        output::json(
-            &json!({ "task": name, "key": life.key, "record": life.name, "column": column, "series": series }),
+        let (key, record) = (life.key, &life.name);
+        return output::answer(
+            &json!({ "task": name, "key": key, "record": record, "column": column, "series": series }),
         );
-        return Ok(exit::DONE);
     }
-    let mut table = output::table(&["FROM", "VALUE", "TEXT"]);
-    for point in &series {
+    let rows = series.iter().map(|point| {
         let value = match &point.cell.value {
             serde_json::Value::Null => String::new(),
             serde_json::Value::String(text) => output::cell(text, CELL_WIDTH),
             other => other.to_string(),
         };
-        let text = point.cell.text.as_deref().unwrap_or("");
-        table.add_row([point.at.format("%Y-%m-%d %H:%M UTC").to_string(), value, output::cell(text, CELL_WIDTH)]);
-    }
-    output::say(table);
+        [minute(point.at), value, output::cell(point.cell.text.as_deref().unwrap_or(""), CELL_WIDTH)]
+    });
+    output::say(output::table(&["FROM", "VALUE", "TEXT"], rows));
     Ok(exit::DONE)
 }
-mod column_series;
+
+/// Prints the statistics of a numeric column for each run.
+fn statistics(store: &Store, name: &TaskName, column: &str, args: &Args) -> VerbResult {
+    let runs = store.past_verdicts(name, MAX_PAST_RUNS)?;
+    let mut series = column_series::series(&runs, column);
+    if series.is_empty() {
+        return Err(CliError::usage(column_series::other_columns(name, &runs, column)));
+    }
+    series.drain(..series.len().saturating_sub(args.limit as usize));
+    if args.json {
+        return output::answer(&column_series::document(name, column, column_series::columns(&runs), series));
+    }
+    let rows = series.iter().map(|SeriesPoint { at, figures, .. }| {
+        let [least, lower, median, upper, most] =
+            [figures.least, figures.lower, figures.median, figures.upper, figures.most].map(|it| it.to_string());
+        let currency = output::cell(figures.currency.as_deref().unwrap_or(""), 10);
+        [minute(*at), least, lower, median, upper, most, currency, figures.count.to_string()]
+    });
+    output::say(output::table(&["WHEN", "LEAST", "LOWER", "MEDIAN", "UPPER", "MOST", "", "VALUES"], rows));
+    Ok(exit::DONE)
+}

@@ -114,54 +114,47 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let folder = task_folder(config, &name)?;
     let mut proposal = task::propose(config, &folder, &args.help.to_help(args.picked.pick))?;
     if args.json {
-        output::json(&as_json(&proposal));
-        return Ok(exit::DONE);
+        return output::answer(&as_json(&proposal));
     }
-    match chosen(config, &mut proposal, &folder, args.picked)? {
-        Some(choice) => accept(config, &folder, &proposal, &choice, args.no_run),
-        None => confirm_empty(&folder),
-    }
+    choose_list(config, &mut proposal, &folder, args.picked, args.no_run)
 }
 
 /// As [`run`], for the draft of `pieme add`, which is not run yet.
 pub(super) fn choose(config: &Config, name: &TaskName, picked: PickArgs, help: &HelpArgs) -> VerbResult {
     let folder = task_folder(config, name)?;
     let mut proposal = task::propose(config, &folder, &help.to_help(picked.pick)).map_err(|error| match error {
-        LabellingError::NoPage(_) => {
-            CliError::new(exit::FAILED, "no task was made: the page is too large to be stored")
-        }
+        LabellingError::NoPage(_) => CliError::failed("no task was made: the page is too large to be stored"),
         error => error.into(),
     })?;
-    match chosen(config, &mut proposal, &folder, picked)? {
-        Some(choice) => accept(config, &folder, &proposal, &choice, true),
-        None => confirm_empty(&folder),
-    }
+    choose_list(config, &mut proposal, &folder, picked, true)
 }
 
-/// The chosen list, by options or by asking; none where the person says that the list is empty.
-fn chosen(
+/// Applies the chosen list, by options or by asking, or that the list is empty.
+fn choose_list(
     config: &Config,
     proposal: &mut TaskProposal,
     folder: &TaskFolder,
     picked: PickArgs,
-) -> Result<Option<CandidateChoice>, CliError> {
+    no_run: bool,
+) -> VerbResult {
     let choice = match (picked.pick, picked.names, picked.yes) {
         (pick, Some(names), _) => {
             let pick = index(pick.unwrap_or(1))?;
-            let names = proposal.assign_names(pick, names.iter().map(|it| column_name(it)).collect())?;
+            let names = names.iter().map(|it| column_name(it)).collect();
+            let names = proposal.study.assign_names(&proposal.proposal, pick, names).map_err(LabellingError::from)?;
             CandidateChoice { pick, names, seconds: None }
         }
         (Some(pick), None, _) => default_choice(proposal, index(pick)?)?,
         (None, None, true) => default_choice(proposal, 0)?,
         (None, None, false) => match ask(config, proposal, folder)? {
             LabelAnswer::Chosen(choice) => choice,
-            LabelAnswer::Empty => return Ok(None),
+            LabelAnswer::Empty => return confirm_empty(folder),
             LabelAnswer::Skipped | LabelAnswer::Undo | LabelAnswer::Quit => {
-                return Err(CliError::new(exit::NEEDS_PERSON, "no label was given; nothing was changed"));
+                return Err(CliError::needs_person("no label was given; nothing was changed"));
             }
         },
     };
-    Ok(Some(choice))
+    accept(config, folder, proposal, &choice, no_run)
 }
 
 fn accept(
@@ -184,7 +177,7 @@ fn accept(
 
 /// Records that an empty list is correct.
 fn confirm_empty(folder: &TaskFolder) -> VerbResult {
-    tasks::allow_empty(&folder.dir).map_err(|problem| CliError::new(exit::CONFIG, problem.to_string()))?;
+    tasks::allow_empty(&folder.dir)?;
     output::say(format!("{}: an empty list is accepted from now on (expect.allow_empty in task.toml)", folder.name));
     Ok(exit::DONE)
 }
@@ -192,7 +185,7 @@ fn confirm_empty(folder: &TaskFolder) -> VerbResult {
 /// Publishes or deletes the quarantined rows.
 fn resolve_quarantine(config: &Config, name: &TaskName, accept: bool, json: bool) -> VerbResult {
     if super::open_reader(config)?.quarantined_run(name)?.is_none() {
-        return Err(CliError::new(exit::FAILED, format!("`{name}` has no quarantined rows")));
+        return Err(CliError::failed(format!("`{name}` has no quarantined rows")));
     }
     let verdict = resort(config, name, if accept { ReviewAction::Accept } else { ReviewAction::Drop })?;
     if json {
@@ -206,7 +199,7 @@ fn resolve_quarantine(config: &Config, name: &TaskName, accept: bool, json: bool
 }
 
 fn index(pick: usize) -> Result<usize, CliError> {
-    pick.checked_sub(1).ok_or_else(|| CliError::new(exit::USAGE, "candidates are counted from 1"))
+    pick.checked_sub(1).ok_or_else(|| CliError::usage("candidates are counted from 1"))
 }
 
 fn column_name(text: &str) -> Option<String> {

@@ -10,10 +10,9 @@ use serde_json::{Value, json};
 
 use super::candidates::side_by_side;
 use super::help_args::HelpArgs;
-use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page, truncation_note};
+use super::{CliError, VerbResult, add_limit, exit, output, read_page, truncation_note};
 use crate::learn;
 use crate::learn::apply::visible;
-use crate::learn::teach::HelpError;
 use crate::learn::template::Template;
 use crate::learn::{Candidate, LearnOptions};
 use crate::model::{Table, counted};
@@ -79,11 +78,7 @@ enum MethodArg {
     Repeats,
 }
 
-pub(super) fn run(args: Args) -> u8 {
-    exit_code(learn(&args))
-}
-
-fn learn(args: &Args) -> VerbResult {
+pub(super) fn run(args: &Args) -> VerbResult {
     let pages = args.pages.iter().map(|path| read_page(path)).collect::<Result<Vec<_>, _>>()?;
     let method = match args.method {
         MethodArg::Auto => learn::Method::Auto,
@@ -94,10 +89,11 @@ fn learn(args: &Args) -> VerbResult {
     let top = args.top.max(args.pick.unwrap_or(0));
     let options = LearnOptions { top, method, rows: args.rows };
     let said = args.help.to_help(args.pick);
-    let misfit = |error: HelpError| CliError::new(exit::USAGE, error.to_string());
+    let picked = args.pick.zip(args.output.as_deref());
+    let misfit = CliError::usage;
     if args.detail.is_empty() {
         let candidates = learn::learn_with(&pages, &options, &said).map_err(misfit)?;
-        write_picked(args, &candidates.iter().collect::<Vec<_>>())?;
+        write_picked(picked, &candidates.iter().collect::<Vec<_>>())?;
         if args.json {
             let mut answer = as_json(&candidates);
             add_limit(
@@ -112,10 +108,10 @@ fn learn(args: &Args) -> VerbResult {
     }
     let given = args.detail.iter().map(|path| details::read(path)).collect::<Result<Vec<_>, _>>()?;
     let found = learn::learn_with_details(&pages, &given, &options, &said).map_err(misfit)?;
-    write_picked(args, &found.candidates.iter().map(|it| &it.candidate).collect::<Vec<_>>())?;
+    write_picked(picked, &found.candidates.iter().map(|it| &it.candidate).collect::<Vec<_>>())?;
     if let Some(output) = &args.detail_out {
         let pages = found.pages.as_ref().ok_or_else(|| {
-            CliError::new(exit::USAGE, "the detail pages have no text of their own, so there is no template to write")
+            CliError::usage("the detail pages have no text of their own, so there is no template to write")
         })?;
         write(output, &pages.template)?;
     }
@@ -127,20 +123,21 @@ fn learn(args: &Args) -> VerbResult {
     Ok(exit::DONE)
 }
 
-fn write_picked(args: &Args, candidates: &[&Candidate]) -> Result<(), CliError> {
-    let (Some(pick), Some(output)) = (args.pick, &args.output) else { return Ok(()) };
+/// Writes the template of the picked candidate, counted from 1, to a file.
+pub(super) fn write_picked(picked: Option<(usize, &Path)>, candidates: &[&Candidate]) -> Result<(), CliError> {
+    let Some((pick, output)) = picked else { return Ok(()) };
     let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
-        CliError::new(
-            exit::USAGE,
-            format!("there is no candidate {pick}: the page has {}", counted(candidates.len(), "candidate")),
-        )
+        CliError::usage(format!(
+            "there is no candidate {pick}: the page has {}",
+            counted(candidates.len(), "candidate")
+        ))
     })?;
     write(output, &picked.template)
 }
 
-pub(super) fn write(output: &Path, template: &Template) -> Result<(), CliError> {
+fn write(output: &Path, template: &Template) -> Result<(), CliError> {
     std::fs::write(output, template.to_json())
-        .map_err(|error| CliError::new(exit::USAGE, format!("cannot write {}: {error}", output.display())))
+        .map_err(|error| CliError::usage(format!("cannot write {}: {error}", output.display())))
 }
 
 pub(super) fn as_json(candidates: &[Candidate]) -> Value {

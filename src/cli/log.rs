@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::config::Config;
 use crate::model::{PageMeta, PastRun, RunId, TaskName, counted};
-use crate::show::trace::{self, TimedLine};
-use crate::show::verdict::{self, MAX_PAST_RUNS};
+use crate::show::times::{self, TimedLine};
+use crate::show::verdict::MAX_PAST_RUNS;
 use crate::store::Store;
 
 use super::{CliError, VerbResult, exit, nothing_yet, open_reader, output, task_name};
@@ -73,20 +73,19 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
         None => store.past_verdicts(&name, args.last)?,
     };
     for run in runs.into_iter().rev() {
-        entries.push(LoggedRun { trace: trace::timed(store.trace_lines(run.run)?, run.started_at), run });
+        entries.push(LoggedRun { trace: times::timed(store.trace_lines(run.run)?, run.started_at), run });
     }
     if args.json {
-        output::json(&json!({ "task": name, "runs": entries }));
-        return Ok(exit::DONE);
+        return output::answer(&json!({ "task": name, "runs": entries }));
     }
     if entries.is_empty() {
-        return Err(nothing_yet(config, &name, format!("`{name}` has not run yet; type `pieme run {name}`")));
+        return Err(nothing_yet(config, &name, not_run_yet(&name)));
     }
     for entry in &entries {
         let verdict = &entry.run.verdict;
         output::say(format!("{}  run {}", entry.run.started_at.format("%Y-%m-%d %H:%M:%S UTC"), entry.run.run));
         for TimedLine { line, .. } in &entry.trace {
-            let since = trace::since(entry.run.started_at, line.at);
+            let since = times::since(entry.run.started_at, line.at);
             output::say(format!("  {since:>9} {:>2} {:<9} {}", line.step, line.verb, output::cell(&line.text, 2_000)));
         }
         let (outcome, cause) = (verdict.outcome.word(), verdict.outcome.cause());
@@ -99,15 +98,20 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     Ok(exit::DONE)
 }
 
+pub(super) fn not_run_yet(name: &TaskName) -> String {
+    format!("`{name}` has not run yet; type `pieme run {name}`")
+}
+
 /// The run whose id starts with `id`.
 pub(super) fn find_run(store: &Store, name: &TaskName, id: &str) -> Result<PastRun, CliError> {
-    let mut found = verdict::runs_by_id_prefix(store, name, id)?.into_iter();
+    let past = store.past_verdicts(name, MAX_PAST_RUNS)?;
+    let mut found = past.into_iter().filter(|run| run.run.to_string().starts_with(id));
     let first = found.next().ok_or_else(|| {
-        CliError::new(exit::USAGE, format!("`{name}` has no run `{id}`; `pieme log {name} --last 20` lists them"))
+        CliError::usage(format!("`{name}` has no run `{id}`; `pieme log {name} --last 20` lists them"))
     })?;
     match found.next() {
         None => Ok(first),
-        Some(_) => Err(CliError::new(exit::USAGE, format!("several runs start with `{id}`; give more of the id"))),
+        Some(_) => Err(CliError::usage(format!("several runs start with `{id}`; give more of the id"))),
     }
 }
 
@@ -125,54 +129,44 @@ fn kept_pages(store: &Store, name: &TaskName, id: Option<&str>) -> Result<(RunId
             return Ok((run.run, pages));
         }
     }
-    let sentence = format!(
+    Err(CliError::failed(format!(
         "no page of `{name}` was kept; pages are kept of the last good run and of the last runs that were not published"
-    );
-    Err(CliError::new(exit::FAILED, sentence))
+    )))
 }
 
 fn list(name: &TaskName, run: RunId, pages: &[(PageMeta, Vec<u8>)], as_json: bool) -> VerbResult {
     if as_json {
         let all = pages.iter().enumerate().map(|(index, (meta, _))| json!({ "page": index + 1, "meta": meta }));
-        output::json(&json!({ "task": name, "run": run, "pages": all.collect::<Vec<_>>() }));
-        return Ok(exit::DONE);
+        return output::answer(&json!({ "task": name, "run": run, "pages": all.collect::<Vec<_>>() }));
     }
     output::say(format!("run {run}"));
-    let mut table = output::table(&["PAGE", "STATUS", "FETCHED", "MS", "URL", "SAVED AS"]);
-    for (index, (meta, _)) in pages.iter().enumerate() {
-        let saved = meta.saved_as.as_deref().map(|it| output::cell(it, 40)).unwrap_or_default();
-        let fetched = meta.fetched_at.format("%Y-%m-%d %H:%M:%S").to_string();
-        let url = output::cell(meta.url.as_str(), 120);
-        table.add_row([
+    let rows = pages.iter().enumerate().map(|(index, (meta, _))| {
+        [
             (index + 1).to_string(),
             meta.status.to_string(),
-            fetched,
+            meta.fetched_at.format("%Y-%m-%d %H:%M:%S").to_string(),
             meta.elapsed_ms.to_string(),
-            url,
-            saved,
-        ]);
-    }
-    output::say(table);
+            output::cell(meta.url.as_str(), 120),
+            output::cell(meta.saved_as.as_deref().unwrap_or_default(), 40),
+        ]
+    });
+    output::say(output::table(&["PAGE", "STATUS", "FETCHED", "MS", "URL", "SAVED AS"], rows));
     Ok(exit::DONE)
 }
 
 fn write_page(pages: &[(PageMeta, Vec<u8>)], number: usize, file: Option<&PathBuf>) -> VerbResult {
     let page = number.checked_sub(1).and_then(|index| pages.get(index));
     let (_, packed) = page.ok_or_else(|| {
-        CliError::new(
-            exit::USAGE,
-            format!("there is no page {number}; {} kept, counted from 1", counted(pages.len(), "page")),
-        )
+        CliError::usage(format!("there is no page {number}; {} kept, counted from 1", counted(pages.len(), "page")))
     })?;
-    let failed = |what: String, error: std::io::Error| CliError::new(exit::FAILED, format!("{what}: {error}"));
     let body = zstd::bulk::decompress(packed, MAX_UNPACKED)
-        .map_err(|error| failed("cannot decompress the kept page".to_owned(), error))?;
+        .map_err(|error| CliError::failed(format!("cannot decompress the kept page: {error}")))?;
     match file {
         Some(file) => {
-            std::fs::write(file, &body).map_err(|error| failed(format!("cannot write {}", file.display()), error))?;
+            std::fs::write(file, &body).map_err(CliError::unwritable(file))?;
             output::note(format!("Wrote {} to {}", counted(body.len(), "byte"), file.display()));
         }
-        None => output::bytes(&body).map_err(|error| failed("cannot write the page".to_owned(), error))?,
+        None => output::bytes(&body).map_err(|error| CliError::failed(format!("cannot write the page: {error}")))?,
     }
     Ok(exit::DONE)
 }

@@ -3,7 +3,7 @@
 mod page;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Command;
 
@@ -20,14 +20,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(pieme: Command, args: &Args) -> VerbResult {
-    let failed = |path: &Path, error: std::io::Error| {
-        CliError::new(exit::FAILED, format!("cannot write {}: {error}", path.display()))
-    };
-    fs::create_dir_all(&args.dir).map_err(|error| failed(&args.dir, error))?;
+    fs::create_dir_all(&args.dir).map_err(CliError::unwritable(&args.dir))?;
     let pages = pages(pieme);
     for (name, text) in &pages {
         let path = args.dir.join(name);
-        fs::write(&path, text).map_err(|error| failed(&path, error))?;
+        fs::write(&path, text).map_err(CliError::unwritable(&path))?;
     }
     output::say(format!("Wrote {} to {}", counted(pages.len(), "page"), args.dir.display()));
     Ok(exit::DONE)

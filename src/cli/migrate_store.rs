@@ -48,12 +48,9 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let from = args.from.as_deref().map_or(Ok(config.store.clone()), |text| parse_address(config, text))?;
     let to = parse_address(config, &args.to)?;
     if from == to {
-        return Err(CliError::new(
-            exit::USAGE,
-            format!("{from} is the database to copy; give another one to copy into"),
-        ));
+        return Err(CliError::usage(format!("{from} is the database to copy; give another one to copy into")));
     }
-    let taken = |error| CliError::new(exit::TEMPORARY, format!("{error}: stop it first (systemctl stop pieme-daemon)"));
+    let taken = |error| CliError::temporary(format!("{error}: stop it first (systemctl stop pieme-daemon)"));
     let _lock = StateLock::take(&config.lock()).map_err(taken)?;
     // Opened for reading first: the source must not be created, and the reader's error says that there is none.
     drop(Store::open_reader(&from)?);
@@ -62,9 +59,16 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     if matches!((&from, &to), (StoreAddress::Postgres(_), StoreAddress::Sqlite(_))) {
         fetch_folders(config, &source)?;
     }
-    let mut news = ProgressLine::new();
-    let copied = copy(&source, &to, &mut |copied| news.tell(copied));
-    news.end();
+    let (is_terminal, mut shown_at) = (io::stderr().is_terminal(), None::<Instant>);
+    let copied = copy(&source, &to, &mut |copied| {
+        if is_terminal && shown_at.is_none_or(|at| at.elapsed() >= PROGRESS_INTERVAL) {
+            shown_at = Some(Instant::now());
+            show_progress(&in_words(copied));
+        }
+    });
+    if shown_at.is_some() {
+        show_progress("");
+    }
     let copied = copied?;
     let line = store_line(&args.to, &to);
     if args.json {
@@ -82,7 +86,7 @@ fn parse_address(config: &Config, text: &str) -> Result<StoreAddress, CliError> 
     let here = absolute(Path::new(".")).unwrap_or_default();
     let read = store::read(text, &here, &config.secrets).map_err(|error| {
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        CliError::new(exit::USAGE, format!("`{}`: {error}{hint}", without_password(text)))
+        CliError::usage(format!("`{}`: {error}{hint}", without_password(text)))
     })?;
     Ok(read.with_timeouts(config.postgres))
 }
@@ -117,33 +121,8 @@ fn in_words(copied: &CopyCounts) -> String {
     format!("{tasks}, {rows} in {sets}, {runs}, {pages} and {changes}")
 }
 
-/// Progress on one line of the terminal; silent where stderr is no terminal.
-struct ProgressLine {
-    is_terminal: bool,
-    shown_at: Option<Instant>,
-}
-
-impl ProgressLine {
-    fn new() -> ProgressLine {
-        ProgressLine { is_terminal: io::stderr().is_terminal(), shown_at: None }
-    }
-
-    fn tell(&mut self, copied: &CopyCounts) {
-        if !self.is_terminal || self.shown_at.is_some_and(|at| at.elapsed() < PROGRESS_INTERVAL) {
-            return;
-        }
-        self.shown_at = Some(Instant::now());
-        self.line(&in_words(copied));
-    }
-
-    fn end(&self) {
-        if self.shown_at.is_some() {
-            self.line("");
-        }
-    }
-
-    fn line(&self, text: &str) {
-        // Progress is only informative.
-        let _ = write!(io::stderr(), "\r\x1b[K{text}").and_then(|()| io::stderr().flush());
-    }
+/// Shows progress on one line of the terminal.
+fn show_progress(text: &str) {
+    // Progress is only informative.
+    let _ = write!(io::stderr(), "\r\x1b[K{text}").and_then(|()| io::stderr().flush());
 }

@@ -1,14 +1,13 @@
-//! The command line `pieme`: one module per command, and what the commands share.
+//! The command line `pieme`: one module per command or pair of commands, and what they share.
 
 mod add;
 mod alert;
 mod candidates;
 mod completions;
-mod curl2robot;
 pub mod demo;
 mod diff;
 mod doctor;
-mod draft_output;
+mod draft;
 mod duplicates;
 mod error;
 mod exit;
@@ -17,7 +16,6 @@ mod export;
 mod extract;
 mod forms;
 mod gc;
-mod har2robot;
 mod help_args;
 mod history;
 mod label;
@@ -33,7 +31,6 @@ mod records;
 mod repair;
 mod replay;
 mod resort;
-mod resume;
 mod rollback;
 mod run;
 mod search;
@@ -48,11 +45,13 @@ mod web;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use url::Url;
 
 use crate::config::Config;
+use crate::daemon::http::control::{self, ControlReply, ControlRequest};
 use crate::model::TaskName;
 use crate::page::{Tree, charset};
 use crate::store::Store;
@@ -95,8 +94,12 @@ enum Verb {
     Add(add::Args),
     Status(status::Args),
     Run(run::Args),
+    /// Stop scheduling tasks until `pieme resume`; a running task finishes
+    #[command(after_help = "Examples:\n  pieme pause hotels\n  pieme pause hotels flats --json")]
     Pause(pause::Args),
-    Resume(resume::Args),
+    /// Schedule paused tasks again
+    #[command(after_help = "Examples:\n  pieme resume hotels\n  pieme resume hotels flats --json")]
+    Resume(pause::Args),
     Rollback(rollback::Args),
     Test(test::Args),
     Step(step::Args),
@@ -120,8 +123,8 @@ enum Verb {
     Explain(explain::Args),
     Pager(pager::Args),
     Forms(forms::Args),
-    Curl2robot(curl2robot::Args),
-    Har2robot(har2robot::Args),
+    Curl2robot(draft::CurlArgs),
+    Har2robot(draft::HarArgs),
     Web(web::Args),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -135,13 +138,13 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let config = cli.config.as_deref();
     let code = match cli.verb {
-        Verb::Demo(args) => demo::run(args),
+        Verb::Demo(args) => exit_code(demo::run(args)),
         Verb::Add(args) => as_owner(config, |it| add::run(it, args)),
         Verb::Status(args) => status::run(config, args),
         Verb::Run(args) => as_owner(config, |it| run::run(it, args)),
-        Verb::Pause(args) => as_owner(config, |it| pause::run(it, args)),
+        Verb::Pause(args) => as_owner(config, |it| pause::run(it, &args, true)),
         Verb::Rollback(args) => as_owner(config, |it| rollback::run(it, args)),
-        Verb::Resume(args) => as_owner(config, |it| resume::run(it, args)),
+        Verb::Resume(args) => as_owner(config, |it| pause::run(it, &args, false)),
         Verb::Test(args) => as_owner(config, |it| test::run(it, args)),
         Verb::Step(args) => as_owner(config, |it| step::run(it, args)),
         Verb::Label(args) => as_owner(config, |it| label::run(it, args)),
@@ -157,15 +160,15 @@ pub fn main() -> ExitCode {
         Verb::Doctor(args) => as_owner(config, |it| doctor::run(it, config, args)),
         Verb::Gc(args) => as_owner(config, |it| gc::run(it, args)),
         Verb::MigrateStore(args) => as_owner(config, |it| migrate_store::run(it, args)),
-        Verb::Learn(args) => learn::run(args),
-        Verb::Extract(args) => extract::run(args),
-        Verb::Replay(args) => replay::run(args),
-        Verb::Repair(args) => repair::run(args),
-        Verb::Explain(args) => explain::run(config, args),
-        Verb::Pager(args) => pager::run(args),
-        Verb::Forms(args) => forms::run(args),
-        Verb::Curl2robot(args) => curl2robot::run(args),
-        Verb::Har2robot(args) => har2robot::run(args),
+        Verb::Learn(args) => exit_code(learn::run(&args)),
+        Verb::Extract(args) => exit_code(extract::run(&args)),
+        Verb::Replay(args) => exit_code(replay::run(&args)),
+        Verb::Repair(args) => exit_code(repair::run(&args)),
+        Verb::Explain(args) => exit_code(explain::run(config, &args)),
+        Verb::Pager(args) => exit_code(pager::run(&args)),
+        Verb::Forms(args) => exit_code(forms::run(&args)),
+        Verb::Curl2robot(args) => exit_code(draft::from_curl(&args)),
+        Verb::Har2robot(args) => exit_code(draft::from_har(&args)),
         Verb::Web(args) => as_owner(config, |it| web::run(it, args)),
         Verb::Completions(args) => exit_code(completions::run(Cli::command(), &args)),
         Verb::TaskNames(completions::TaskNamesArgs {}) => completions::task_names(config),
@@ -213,14 +216,14 @@ fn exit_code(done: VerbResult) -> u8 {
 
 /// Validates a typed task name.
 fn task_name(text: &str) -> Result<TaskName, CliError> {
-    TaskName::new(text).map_err(|error| CliError::new(exit::USAGE, error.to_string()))
+    TaskName::new(text).map_err(CliError::usage)
 }
 
 /// The task's folder; the error suggests a task with a similar name.
 fn task_folder(config: &Config, name: &TaskName) -> Result<TaskFolder, CliError> {
     let dir = config.tasks.join(name.as_str());
     if !dir.is_dir() {
-        return Err(CliError::new(exit::USAGE, no_such_task(config, name)));
+        return Err(CliError::usage(no_such_task(config, name)));
     }
     Ok(crate::tasks::read_with_channels(&dir, &config.channels())?)
 }
@@ -228,8 +231,8 @@ fn task_folder(config: &Config, name: &TaskName) -> Result<TaskFolder, CliError>
 /// The error where a task has no data: `sentence`, or that there is no such task.
 fn nothing_yet(config: &Config, name: &TaskName, sentence: String) -> CliError {
     match config.tasks.join(name.as_str()).is_dir() {
-        true => CliError::new(exit::FAILED, sentence),
-        false => CliError::new(exit::USAGE, no_such_task(config, name)),
+        true => CliError::failed(sentence),
+        false => CliError::usage(no_such_task(config, name)),
     }
 }
 
@@ -253,6 +256,15 @@ fn no_such_task(config: &Config, name: &TaskName) -> String {
         None => "; there are no tasks yet: `pieme add URL` creates one".to_owned(),
     };
     format!("there is no task `{name}` in {}{near}", config.tasks.display())
+}
+
+/// Sends a request to the running daemon and returns its last reply; a refusal is an error.
+fn ask_daemon(config: &Config, request: &ControlRequest, patience: Duration) -> Result<ControlReply, CliError> {
+    let mut answer = Err(CliError::unanswered(&config.socket, "connection closed"));
+    let hear = |reply| answer = CliError::refusal(&reply).map_or(Ok(reply), Err);
+    control::call_blocking(&config.socket, request, patience, hear)
+        .map_err(|error| CliError::unanswered(&config.socket, error))?;
+    answer
 }
 
 fn open_reader(config: &Config) -> Result<Store, CliError> {
@@ -282,8 +294,7 @@ fn add_limit(answer: &mut serde_json::Value, limit: Option<String>) {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
-    std::fs::read(path)
-        .map_err(|error| CliError::new(exit::USAGE, format!("cannot read the page {}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| CliError::usage(format!("cannot read the page {}: {error}", path.display())))
 }
 
 /// Parses the URL that a saved page came from.

@@ -1,11 +1,13 @@
 //! All printing to stdout and stderr. A closed pipe (`pieme records x | head`) is no error.
 
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use clap::ColorChoice;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, Row, Table, presets};
 use serde::Serialize;
+
+use super::{CliError, VerbResult, exit};
 
 /// Prints a line on stdout.
 pub(super) fn say(line: impl Display) {
@@ -25,18 +27,44 @@ pub(super) fn json(value: &impl Serialize) {
     }
 }
 
+/// Prints a JSON document as all that a command prints.
+pub(super) fn answer(value: &impl Serialize) -> VerbResult {
+    json(value);
+    Ok(exit::DONE)
+}
+
 /// Writes bytes unchanged to stdout.
 pub(super) fn bytes(bytes: &[u8]) -> io::Result<()> {
     io::stdout().lock().write_all(bytes)
 }
 
+/// Shows the question and reads a line; none at the end of input.
+pub(super) fn prompt(question: &str) -> Result<Option<String>, CliError> {
+    let mut stdout = io::stdout().lock();
+    let mut line = String::new();
+    let asked = write!(stdout, "{question}").and_then(|()| stdout.flush());
+    let read = asked.and_then(|()| io::stdin().lock().read_line(&mut line)).map_err(CliError::failed)?;
+    Ok((read > 0).then(|| line.trim().to_owned()))
+}
+
 /// A plain table without borders, as `ps` and `systemctl` print them.
-pub(super) fn table(header: &[&str]) -> Table {
+pub(super) fn table<R: Into<Row>>(header: &[&str], rows: impl IntoIterator<Item = R>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    table.add_rows(rows);
     if let Some(first) = table.column_mut(0) {
         first.set_padding((0, 1));
     }
+    table
+}
+
+/// The table with its colours, or without any.
+pub(super) fn styled(mut table: Table, styled: bool) -> Table {
+    if styled {
+        table.enforce_styling()
+    } else {
+        table.force_no_tty()
+    };
     table
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use url::Url;
 
-use super::{VerbResult, exit, exit_code, output, page_url, read_page};
+use super::{VerbResult, exit, output, page_url, read_page};
 use crate::page::links;
 use crate::page::pager::{self, NextPolicy};
 
@@ -34,11 +34,7 @@ pub(super) struct Args {
 /// A longer address is cut on a terminal; `--json` has it whole.
 const ADDRESS_WIDTH: usize = 200;
 
-pub(super) fn run(args: Args) -> u8 {
-    exit_code(pager(&args))
-}
-
-fn pager(args: &Args) -> VerbResult {
+pub(super) fn run(args: &Args) -> VerbResult {
     let tree = read_page(&args.page)?;
     let reading = if args.onward { NextPolicy::ThroughList } else { NextPolicy::AsShown };
     let paging = pager::paging(&tree, &args.url, reading);
@@ -47,8 +43,7 @@ fn pager(args: &Args) -> VerbResult {
         _ => None,
     };
     if args.json {
-        output::json(&json!({ "kind": paging.word(), "next": href }));
-        return Ok(exit::DONE);
+        return output::answer(&json!({ "kind": paging.word(), "next": href }));
     }
     let target = href.and_then(|href| links::resolve(&links::base(&tree, &args.url), href));
     output::say(match (paging, target) {

@@ -1,20 +1,19 @@
-//! `pieme pause`: stops scheduling tasks; through the daemon if one runs, otherwise in the database.
+//! `pieme pause` and `pieme resume`: stop scheduling tasks, and schedule them again; through the daemon if one runs,
+//! otherwise in the database.
 
 use std::time::Duration;
 
 use chrono::Utc;
 
 use crate::config::Config;
-use crate::daemon::http::control::{self, ControlReply, ControlRequest};
+use crate::daemon::http::control::{ControlReply, ControlRequest};
 use crate::daemon::lock::StateLock;
 use crate::model::TaskName;
 use crate::store::Store;
 
-use super::{CliError, VerbResult, exit, output, task_name};
+use super::{CliError, VerbResult, ask_daemon, exit, output, task_name};
 
-/// Stop scheduling tasks until `pieme resume`; a running task finishes
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  pieme pause hotels\n  pieme pause hotels flats --json")]
 pub(super) struct Args {
     /// The names of the tasks
     #[arg(required = true, value_name = "TASK")]
@@ -27,22 +26,18 @@ pub(super) struct Args {
 /// A daemon that is reading ten thousand task folders answers after some seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(super) fn run(config: &Config, args: Args) -> VerbResult {
-    set(config, &args.tasks, true, args.json)
-}
-
 /// Pauses or resumes all of these tasks, or none if one of them does not exist.
-pub(super) fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -> VerbResult {
-    let names = tasks.iter().map(|task| task_name(task)).collect::<Result<Vec<TaskName>, _>>()?;
+pub(super) fn run(config: &Config, args: &Args, paused: bool) -> VerbResult {
+    let names = args.tasks.iter().map(|task| task_name(task)).collect::<Result<Vec<TaskName>, _>>()?;
     if let Some(unknown) = names.iter().find(|name| !config.tasks.join(name.as_str()).is_dir()) {
-        return Err(CliError::new(exit::USAGE, super::no_such_task(config, unknown)));
+        return Err(CliError::usage(super::no_such_task(config, unknown)));
     }
     if StateLock::is_taken(&config.lock()) {
         by_daemon(config, &names, paused)?
     } else {
         from_here(config, &names, paused)?
     }
-    if json {
+    if args.json {
         let tasks: Vec<_> = names.iter().map(|task| serde_json::json!({ "task": task, "paused": paused })).collect();
         output::json(&serde_json::json!({ "tasks": tasks }));
     } else {
@@ -58,21 +53,12 @@ pub(super) fn set(config: &Config, tasks: &[String], paused: bool, json: bool) -
 }
 
 fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), CliError> {
-    let socket = &config.socket;
     for name in names {
         let task = name.clone();
         let request = if paused { ControlRequest::Pause { task } } else { ControlRequest::Resume { task } };
-        let mut answer = Err(CliError::unanswered(socket, "connection closed"));
-        let asked = control::call_blocking(socket, &request, PATIENCE, |reply| {
-            answer = match reply {
-                ControlReply::Done => Ok(()),
-                reply => {
-                    Err(CliError::refusal(&reply).unwrap_or_else(|| CliError::unanswered(socket, "unexpected answer")))
-                }
-            };
-        });
-        asked.map_err(|error| CliError::unanswered(socket, error))?;
-        answer?;
+        let ControlReply::Done = ask_daemon(config, &request, PATIENCE)? else {
+            return Err(CliError::unanswered(&config.socket, "unexpected answer"));
+        };
     }
     Ok(())
 }

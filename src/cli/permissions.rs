@@ -34,7 +34,7 @@ pub(super) fn act_as_owner(config: &Config) -> Result<(), CliError> {
     if geteuid().is_root() && tasks.uid() != 0 {
         become_owner(&tasks).map_err(|errno| {
             let sentence = format!("cannot switch from root to the owner of {}: {errno}", config.tasks.display());
-            CliError::new(exit::FAILED, sentence)
+            CliError::failed(sentence)
         })?;
     }
     if is_shared(tasks.mode()) {

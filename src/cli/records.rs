@@ -51,17 +51,15 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
         return Err(nothing_yet(config, &name, sentence));
     };
     if args.json {
-        output::json(&values::document(&name, &published));
-        return Ok(exit::DONE);
+        return output::answer(&values::document(&name, &published));
     }
     let header: Vec<&str> = published.table.columns.iter().map(String::as_str).collect();
-    let mut table = output::table(&header);
-    for (at, row) in published.table.rows.iter().enumerate() {
-        let texts = row.cells.iter().map(|cell| cell.as_deref().unwrap_or("").to_owned());
+    let rows = published.table.rows.iter().enumerate().map(|(at, row)| {
+        let texts = row.cells.iter().map(|cell| cell.clone().unwrap_or_default());
         let texts: Vec<String> = if args.values { values::display_cells(&published, at) } else { texts.collect() };
-        table.add_row(texts.iter().map(|text| output::cell(text, CELL_WIDTH)));
-    }
-    output::say(table);
+        texts.into_iter().map(|text| output::cell(&text, CELL_WIDTH))
+    });
+    output::say(output::table(&header, rows));
     for reason in values::reasons(&published).iter().filter(|_| args.values) {
         output::say(format!("? {}", output::cell(&reason.line(), LINE_WIDTH)));
     }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::extract::read_template;
-use super::learn::{as_json, show, write};
-use super::{CliError, VerbResult, add_limit, exit, exit_code, output, read_page, truncation_note};
+use super::learn::{as_json, show, write_picked};
+use super::{CliError, VerbResult, add_limit, exit, output, read_page, truncation_note};
 use crate::learn::repair::repair;
-use crate::model::{Row, Table, counted};
+use crate::model::{Row, Table};
 
 /// Find a list again on a redesigned page, using the last good rows
 ///
@@ -39,24 +39,12 @@ pub(super) struct Args {
     output: Option<PathBuf>,
 }
 
-pub(super) fn run(args: Args) -> u8 {
-    exit_code(repair_page(&args))
-}
-
-fn repair_page(args: &Args) -> VerbResult {
+pub(super) fn run(args: &Args) -> VerbResult {
     let template = read_template(&args.template)?;
     let good = read_records(&args.records)?;
     let page = read_page(&args.page)?;
     let candidates = repair(&template, &good, &page);
-    if let (Some(pick), Some(output)) = (args.pick, &args.output) {
-        let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
-            CliError::new(
-                exit::USAGE,
-                format!("there is no candidate {pick}: the page has {}", counted(candidates.len(), "candidate")),
-            )
-        })?;
-        write(output, &picked.template)?;
-    }
+    write_picked(args.pick.zip(args.output.as_deref()), &candidates.iter().collect::<Vec<_>>())?;
     if good.rows.is_empty() {
         output::note(
             "There are no good rows: columns were matched by name and kind of value only. Check them before use.",
@@ -73,7 +61,7 @@ fn repair_page(args: &Args) -> VerbResult {
 }
 
 fn read_records(path: &Path) -> Result<Table, CliError> {
-    let complain = |why: String| CliError::new(exit::USAGE, format!("{}: {why}", path.display()));
+    let complain = |why: String| CliError::usage(format!("{}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| complain(format!("cannot read the file: {error}")))?;
     let value: Value = serde_json::from_str(&text).map_err(|error| complain(format!("not valid JSON: {error}")))?;
     table(&value).ok_or_else(|| complain("expected rows such as {\"records\": [{\"name\": \"…\"}, …]}".to_owned()))

@@ -6,7 +6,7 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::extract::read_template;
-use super::{CliError, VerbResult, exit, exit_code, output, read_bytes, truncation_note};
+use super::{CliError, VerbResult, exit, output, read_bytes, truncation_note};
 use crate::judge::{self, RunObservation, Tally, TemplateOrigin};
 use crate::learn;
 use crate::learn::apply;
@@ -34,11 +34,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(args: Args) -> u8 {
-    exit_code(replay(&args))
-}
-
-fn replay(args: &Args) -> VerbResult {
+pub(super) fn run(args: &Args) -> VerbResult {
     let template = read_template(&args.template)?;
     let mut past: Vec<PastRun> = Vec::new();
     let mut all_good = true;

@@ -12,7 +12,7 @@ use crate::daemon::maintenance::indexer;
 use crate::model::{TaskName, Verdict};
 use crate::store::{ReviewAction, Store, StoreError};
 
-use super::{CliError, output};
+use super::{CliError, ask_daemon, output};
 
 /// Half a million rows are published in some seconds; the daemon may be busy with other tasks.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -30,21 +30,13 @@ pub(super) fn resort(config: &Config, name: &TaskName, what: ReviewAction) -> Re
         indexer::catch_up(&mut store, name).unwrap_or_else(|error| note_unindexed(&error));
         return Ok(verdict);
     }
-    let socket = &config.socket;
-    let is_there = control::call_blocking(socket, &ControlRequest::Progress, PROBE_TIMEOUT, drop);
-    is_there.map_err(|error| CliError::unanswered(socket, error))?;
-    let mut answer = Err(CliError::unanswered(socket, "connection closed"));
-    control::call_blocking(socket, &ControlRequest::Resort { task: name.clone(), what }, PATIENCE, |reply| {
-        answer = match reply {
-            ControlReply::Ended(verdict) => Ok(Some(verdict)),
-            ControlReply::Done => Ok(None),
-            reply => {
-                Err(CliError::refusal(&reply).unwrap_or_else(|| CliError::unanswered(socket, "unexpected answer")))
-            }
-        };
-    })
-    .map_err(|error| CliError::unanswered(socket, error))?;
-    answer
+    let is_there = control::call_blocking(&config.socket, &ControlRequest::Progress, PROBE_TIMEOUT, drop);
+    is_there.map_err(|error| CliError::unanswered(&config.socket, error))?;
+    match ask_daemon(config, &ControlRequest::Resort { task: name.clone(), what }, PATIENCE)? {
+        ControlReply::Ended(verdict) => Ok(Some(verdict)),
+        ControlReply::Done => Ok(None),
+        _ => Err(CliError::unanswered(&config.socket, "unexpected answer")),
+    }
 }
 
 /// Notes that the search index is incomplete; the rows are published.

@@ -28,11 +28,10 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let UndoReport { relabelled, asks_from_now_on } = task::undo(&folder)?;
     if verdict.is_none() && !relabelled {
         let sentence = format!("`{name}` has no previous rows and no label to undo");
-        return Err(CliError::new(exit::FAILED, sentence));
+        return Err(CliError::failed(sentence));
     }
     if args.json {
-        output::json(&serde_json::json!({ "task": name, "run": verdict, "template": relabelled }));
-        return Ok(exit::DONE);
+        return output::answer(&serde_json::json!({ "task": name, "run": verdict, "template": relabelled }));
     }
     if let Some(verdict) = &verdict {
         output::say(run::in_words(&name, verdict));

@@ -83,20 +83,14 @@ fn runtime() -> Result<Runtime, CliError> {
 
 async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, CliError> {
     let mut end = None;
-    let (socket, request) = (config.socket.clone(), ControlRequest::Run { task: name.clone() });
-    let asked = control::call(&socket, &request, |reply| match reply {
-        ControlReply::Queued
-        | ControlReply::Started { .. }
-        | ControlReply::Collected(_)
-        | ControlReply::Done
-        | ControlReply::Progress { .. }
-        | ControlReply::Tasks { .. } => {}
+    let request = ControlRequest::Run { task: name.clone() };
+    let asked = control::call(&config.socket, &request, |reply| match reply {
         ControlReply::Trace(line) => show(&line),
         ControlReply::Ended(verdict) => end = Some(Ok(verdict)),
-        reply @ (ControlReply::Refused { .. } | ControlReply::Busy { .. }) => end = CliError::refusal(&reply).map(Err),
+        reply => end = CliError::refusal(&reply).map(Err).or(end.take()),
     });
-    asked.await.map_err(|error| CliError::unanswered(&socket, error))?;
-    end.unwrap_or_else(|| Err(CliError::new(exit::TEMPORARY, "the daemon ended before the run; try again")))
+    asked.await.map_err(|error| CliError::unanswered(&config.socket, error))?;
+    end.unwrap_or_else(|| Err(CliError::temporary("the daemon ended before the run; try again")))
 }
 
 async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
@@ -114,10 +108,9 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
     let alone = store.join(&format!("pieme-run-{}", uuid::Uuid::now_v7()), "a person's terminal", lease)?.is_none();
     if !alone && !store.claim(name)? {
         store.leave()?;
-        return Err(CliError::new(
-            exit::TEMPORARY,
-            format!("`{name}` is running on another daemon of the fleet; try again later"),
-        ));
+        return Err(CliError::temporary(format!(
+            "`{name}` is running on another daemon of the fleet; try again later"
+        )));
     }
     let store_handle = StoreHandle::start(store).map_err(CliError::failed)?;
     let runner = Runner {
@@ -156,13 +149,10 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
     store_handle.call(|store| store.leave()).await?;
     match ended {
         RunResult::Run(end) => Ok(end.verdict),
-        RunResult::SlotTaken => {
-            Err(CliError::new(exit::FAILED, "internal error: a manual run was refused as a scheduled one"))
+        RunResult::SlotTaken => Err(CliError::failed("internal error: a manual run was refused as a scheduled one")),
+        RunResult::NotOurs => {
+            Err(CliError::temporary("another daemon of the fleet has just started this task; try again later"))
         }
-        RunResult::NotOurs => Err(CliError::new(
-            exit::TEMPORARY,
-            "another daemon of the fleet has just started this task; try again later",
-        )),
     }
 }
 

@@ -45,14 +45,12 @@ const NAME_WIDTH: usize = 20;
 const SNIPPET_WIDTH: usize = 200;
 
 pub(super) fn run(config: &Config, args: Args) -> VerbResult {
-    let query = Query::parse(&args.words.join(" "), args.column.as_deref())
-        .map_err(|error| CliError::new(exit::USAGE, error.to_string()))?;
+    let query = Query::parse(&args.words.join(" "), args.column.as_deref()).map_err(CliError::usage)?;
     let tasks: Vec<TaskName> = args.task.iter().map(|task| task_name(task)).collect::<Result<_, _>>()?;
     let wanted = SearchRequest { query, tasks, limit: args.limit, offset: args.offset };
     let answer = open_reader(config)?.search(&wanted)?;
     if args.json {
-        output::json(&search_results::document(&answer));
-        return Ok(exit::DONE);
+        return output::answer(&search_results::document(&answer));
     }
     let is_styled = output::is_styled(ColorChoice::Auto);
     answer.hits.iter().for_each(|hit| show(hit, is_styled));

@@ -44,8 +44,7 @@ pub fn main() -> ExitCode {
 
 fn run(args: Args) -> VerbResult {
     let config = Config::find(args.config.as_deref())?;
-    log::start(config.log.format)
-        .map_err(|error| CliError::new(exit::FAILED, format!("cannot start the log: {error}")))?;
+    log::start(config.log.format).map_err(|error| CliError::failed(format!("cannot start the log: {error}")))?;
     if let Some(note) = Config::shadowed_file_note(args.config.as_deref()) {
         tracing::warn!("{note}");
     }

@@ -4,35 +4,21 @@ use chrono::{DateTime, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use crate::model::TimeSpan;
 
-/// A duration before now, or a point in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Since {
-    Ago(TimeSpan),
-    At(DateTime<Utc>),
+pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, String> {
+    before(text, Utc::now())
 }
 
-impl Since {
-    pub fn parse(text: &str) -> Result<Since, String> {
-        if let Ok(day) = text.parse::<NaiveDate>() {
-            return Ok(Since::At(day.and_time(NaiveTime::MIN).and_utc()));
-        }
-        if let Ok(at) = DateTime::parse_from_rfc3339(text) {
-            return Ok(Since::At(at.to_utc()));
-        }
-        text.parse()
-            .map(Since::Ago)
-            .map_err(|_| "write for example 7d, 12h, 2026-11-01 or 2026-11-01T06:00:00Z".to_owned())
+fn before(text: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, String> {
+    if let Ok(day) = text.parse::<NaiveDate>() {
+        return Ok(day.and_time(NaiveTime::MIN).and_utc());
     }
-
-    pub fn before(self, now: DateTime<Utc>) -> DateTime<Utc> {
-        match self {
-            Since::At(at) => at,
-            Since::Ago(span) => TimeDelta::from_std(span.0)
-                .ok()
-                .and_then(|span| now.checked_sub_signed(span))
-                .unwrap_or(DateTime::UNIX_EPOCH),
-        }
+    if let Ok(at) = DateTime::parse_from_rfc3339(text) {
+        return Ok(at.to_utc());
     }
+    let usage = |_| "write for example 7d, 12h, 2026-11-01 or 2026-11-01T06:00:00Z".to_owned();
+    let span: TimeSpan = text.parse().map_err(usage)?;
+    let ago = TimeDelta::from_std(span.0).ok().and_then(|span| now.checked_sub_signed(span));
+    Ok(ago.unwrap_or(DateTime::UNIX_EPOCH))
 }
 
 #[cfg(test)]
@@ -48,9 +34,9 @@ mod tests {
             ("2026-11-01", "2026-11-01T00:00:00Z"),
             ("2026-11-01T08:00:00+02:00", "2026-11-01T06:00:00Z"),
         ] {
-            let at = Since::parse(text).map(|since| since.before(now));
+            let at = before(text, now);
             assert_eq!(at, Ok(expected.parse().expect("a moment")), "{text}");
         }
-        assert!(Since::parse("yesterday").is_err());
+        assert!(before("yesterday", now).is_err());
     }
 }

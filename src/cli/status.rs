@@ -13,7 +13,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::config::Config;
 use crate::daemon::lock::StateLock;
-use crate::model::{State, TaskName};
+use crate::model::{State, TaskName, counted};
 use crate::show::task_status::StoredTasks;
 use crate::show::{StatusLine, task_status};
 use crate::store::StoreError;
@@ -126,11 +126,9 @@ fn show(config: &Config, args: &Args) -> Result<StatusOutput, CliError> {
         (_, []) => "No task matches.".to_owned(),
         (_, lines) => table::text(lines, Utc::now(), styled),
     };
-    let unheard = match look.undelivered {
-        0 => None,
-        1 => Some("1 alert could not be delivered: see `pieme alert list`".to_owned()),
-        many => Some(format!("{many} alerts could not be delivered: see `pieme alert list`")),
-    };
+    let alerts = || counted(look.undelivered, "alert");
+    let unheard =
+        (look.undelivered > 0).then(|| format!("{} could not be delivered: see `pieme alert list`", alerts()));
     let waits =
         look.waits_for.map(|reason| format!("The daemon waits for the database, and nothing is fetched: {reason}"));
     let down = (!look.daemon_runs).then(|| daemon_is_down(config));
@@ -150,7 +148,7 @@ fn read_status(config: &Config, args: &Args) -> Result<StatusReport, CliError> {
     if let Some(name) = &only {
         lines.retain(|line| line.task == *name);
         if lines.is_empty() {
-            return Err(CliError::new(exit::USAGE, super::no_such_task(config, name)));
+            return Err(CliError::usage(super::no_such_task(config, name)));
         }
     }
     lines.retain(|line| {

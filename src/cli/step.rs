@@ -5,7 +5,6 @@ mod show;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -50,7 +49,7 @@ pub(super) struct Args {
 pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
-    let failed = |error: &dyn std::fmt::Display| CliError::new(exit::CONFIG, error.to_string());
+    let failed = |error: &dyn std::fmt::Display| CliError::config(error);
     let secrets = secrets_of(config, &folder)?;
     let files = tasks::read_items(&folder.dir, &folder.script)?;
     let cookies = tasks::read_cookies(&folder.dir).map_err(|error| failed(&error))?;
@@ -74,22 +73,28 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     // Steps are counted from 1, and step N itself is not run.
     let until = args.until.map(|until| until as usize - 1);
     if args.json {
-        while walk.stepper.steps_done() < until.unwrap_or(usize::MAX) && walk.json() {}
+        while walk.walk.stepper.steps_done() < until.unwrap_or(usize::MAX) && walk.step(print_json) {}
     } else {
         show::head(&walk, &name);
-        while walk.stepper.steps_done() < until.unwrap_or(0) && walk.step() {}
+        while walk.walk.stepper.steps_done() < until.unwrap_or(0) && walk.step(show::step) {}
         commands::listen(&mut walk)?;
     }
     if args.keep_session
-        && let Some(json) = walk.stepper.cookies()
+        && let Some(json) = walk.walk.stepper.cookies()
     {
         tasks::write_cookies(&folder.dir, &json).map_err(|error| failed(&error))?;
         output::note("The session was stored for the next run.");
     }
-    match walk.error.take().filter(|_| args.json) {
+    match walk.walk.error.take().filter(|_| args.json) {
         Some(trouble) => Ok(exit::code_of(&Verdict::failed(trouble.cause, trouble.sentence))),
         None => Ok(exit::DONE),
     }
+}
+
+fn print_json(walk: &TerminalWalk<'_>, index: usize) {
+    let mut step = walk.walk.step_json(index);
+    step["source"] = walk.source(index).into();
+    output::json(&step);
 }
 
 fn cli_error(trouble: WalkError) -> CliError {
@@ -99,13 +104,10 @@ fn cli_error(trouble: WalkError) -> CliError {
 fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, String>, CliError> {
     let mut found = BTreeMap::new();
     for name in secrets::names(&folder.task, &folder.script) {
-        let value = secrets::lookup(config, &name).map_err(|error| CliError::new(exit::CONFIG, error.to_string()))?;
+        let value = secrets::lookup(config, &name).map_err(CliError::config)?;
         let missing = || {
             let file = config.secrets.join(&name);
-            CliError::new(
-                exit::CONFIG,
-                format!("the secret `{name}` is missing: write it into {} (mode 0600)", file.display()),
-            )
+            CliError::config(format!("the secret `{name}` is missing: write it into {} (mode 0600)", file.display()))
         };
         found.insert(name.clone(), value.ok_or_else(missing)?);
     }
@@ -119,52 +121,22 @@ struct TerminalWalk<'a> {
     runtime: tokio::runtime::Runtime,
 }
 
-impl<'a> Deref for TerminalWalk<'a> {
-    type Target = stepwise::SteppedWalk<'a>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.walk
-    }
-}
-
-impl DerefMut for TerminalWalk<'_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.walk
-    }
-}
-
 impl TerminalWalk<'_> {
-    /// Runs the next step; false when there is none or it failed.
-    fn advance(&mut self) -> bool {
-        self.runtime.block_on(self.walk.advance())
-    }
-
     /// Runs the next step and prints what it did; false at the end or after a failure.
-    fn step(&mut self) -> bool {
-        let index = self.stepper.steps_done();
-        let went_well = self.advance();
-        if index < self.stepper.steps().len() {
-            show::step(self, index);
+    fn step(&mut self, print: impl Fn(&TerminalWalk<'_>, usize)) -> bool {
+        let index = self.walk.stepper.steps_done();
+        let went_well = self.runtime.block_on(self.walk.advance());
+        let all = self.walk.stepper.steps().len();
+        if index < all {
+            print(self, index);
         }
-        went_well && self.stepper.steps_done() < self.stepper.steps().len()
-    }
-
-    /// As [`TerminalWalk::step`], printing a line of JSON.
-    fn json(&mut self) -> bool {
-        let index = self.stepper.steps_done();
-        let went_well = self.advance();
-        if index < self.stepper.steps().len() {
-            let mut step = self.step_json(index);
-            step["source"] = self.source(index).into();
-            output::json(&step);
-        }
-        went_well && self.stepper.steps_done() < self.stepper.steps().len()
+        went_well && self.walk.stepper.steps_done() < all
     }
 
     /// The step as written in robot.toml.
     fn source(&self, index: usize) -> String {
-        let step = &self.stepper.steps()[index];
-        if self.stepper.is_implied(index) {
+        let step = &self.walk.stepper.steps()[index];
+        if self.walk.stepper.is_implied(index) {
             return format!("# implied\n{}", crate::draft::step_toml(step));
         }
         self.text.step(index).map_or_else(|| crate::draft::step_toml(step), str::to_owned)

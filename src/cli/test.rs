@@ -116,7 +116,7 @@ fn folders(config: &Config, only: Option<&TaskName>) -> Result<Vec<(TaskName, Re
     if let Some(name) = only {
         let dir = config.tasks.join(name.as_str());
         if !dir.is_dir() {
-            return Err(CliError::new(exit::USAGE, super::no_such_task(config, name)));
+            return Err(CliError::usage(super::no_such_task(config, name)));
         }
         return Ok(vec![(name.clone(), tasks::read(&dir).map(Arc::new))]);
     }
@@ -163,8 +163,7 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
     let charset = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto");
     let page = Tree::parse(&charset::decode(&sample.body, charset).text);
     let extraction = apply::records(template, &page);
-    let shape =
-        ColumnTransform::new(&folder.task.columns).map_err(|error| CliError::new(exit::CONFIG, error.to_string()))?;
+    let shape = ColumnTransform::new(&folder.task.columns).map_err(CliError::config)?;
     let mut found = shape.apply(extraction.table);
     found.rows.retain(|row| row.cells.iter().any(Option::is_some));
     let difference = compare(&sample.expected, &found);
@@ -198,5 +197,5 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
 
 fn update_expected(dir: &Path, sample: &Sample, found: &Table) -> Result<(), CliError> {
     let written = tasks::write_sample(dir, sample.index, &sample.body, found);
-    written.map_err(|error| CliError::new(exit::FAILED, format!("cannot update the sample: {error}")))
+    written.map_err(|error| CliError::failed(format!("cannot update the sample: {error}")))
 }

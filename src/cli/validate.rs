@@ -52,7 +52,7 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
         .chain(registry.strays().iter().filter(|_| only.is_none()).map(refused))
         .collect();
     if let (Some(name), true) = (&only, findings.is_empty()) {
-        return Err(CliError::new(exit::USAGE, super::no_such_task(config, name)));
+        return Err(CliError::usage(super::no_such_task(config, name)));
     }
     let sound = findings.iter().all(|finding| finding.ok);
     if args.json {

@@ -44,19 +44,19 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
 }
 
 fn set(config: &Config, args: &SetPasswordArgs) -> VerbResult {
-    let unread = |error: io::Error| CliError::new(exit::USAGE, format!("cannot read the password: {error}"));
+    let unread = |error: io::Error| CliError::usage(format!("cannot read the password: {error}"));
     let password = if io::stdin().is_terminal() {
         let password = ask("Password: ").map_err(unread)?;
         if password != ask("Repeat password: ").map_err(unread)? {
-            return Err(CliError::new(exit::USAGE, "the passwords differ; nothing was changed"));
+            return Err(CliError::usage("the passwords differ; nothing was changed"));
         }
         password
     } else {
         line().map_err(unread)?
     };
     password::set(config, &password).map_err(|error| match error {
-        PasswordError::Length => CliError::new(exit::USAGE, format!("{error}; nothing was changed")),
-        other => CliError::new(exit::FAILED, format!("cannot set the password: {other}")),
+        PasswordError::Length => CliError::usage(format!("{error}; nothing was changed")),
+        other => CliError::failed(format!("cannot set the password: {other}")),
     })?;
     if args.json {
         output::json(&json!({ "file": config.web.password, "web": config.web.at }));

@@ -186,11 +186,6 @@ impl TaskProposal {
         self.study.names(&self.proposal, pick)
     }
 
-    /// Assigns names given in order to the candidate's columns.
-    pub fn assign_names(&self, pick: usize, given: Vec<Option<String>>) -> Result<Vec<Option<String>>, LabellingError> {
-        Ok(self.study.assign_names(&self.proposal, pick, given)?)
-    }
-
     /// Adjusts the rows of a candidate by one more step; without a step, all earlier steps are undone.
     pub fn adjust(&mut self, pick: usize, step: Option<RowAdjustment>) -> Result<(), LabellingError> {
         self.proposal = self.study.adjust(&self.proposal, pick, step)?;

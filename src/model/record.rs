@@ -17,6 +17,16 @@ pub struct Row {
     pub page: u32,
 }
 
+#[cfg(test)]
+impl Table {
+    /// A table of these texts; an empty one is a cell without value.
+    pub fn of_texts(columns: &[&str], rows: &[&[&str]]) -> Table {
+        let cell = |text: &&str| (!text.is_empty()).then(|| (*text).to_owned());
+        let row = |cells: &&[&str]| Row { cells: cells.iter().map(cell).collect(), page: 0 };
+        Table { columns: columns.iter().map(|&it| it.to_owned()).collect(), rows: rows.iter().map(row).collect() }
+    }
+}
+
 impl Table {
     /// Maximum number of columns of a published table, without the columns of typed values. SQLite allows 2,000 and
     /// PostgreSQL 1,600, of which a row with long texts has to fit into 8 kB.

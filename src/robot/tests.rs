@@ -4,7 +4,7 @@
 //! is `timeout`; a cut or malformed response, another scheme or a private address is `network`; too large is `limit`; a
 //! bad certificate is `tls`.
 
-mod server;
+pub(super) mod server;
 mod answers;
 mod addresses;
 mod secrets;
@@ -18,12 +18,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use super::*;
+use crate::model::PageMeta;
 use server::{Server, ServerAction};
 
 /// The address of hostile servers; it counts as public.
 const PUBLIC: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 /// A private address that no request may reach.
-const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+pub(super) const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A guard for which `public.test`, `sub.public.test` and `other.test` are public hosts.
 fn guard(task: &Task, script: &Script) -> Guard {
@@ -50,18 +51,31 @@ fn session_for(task: &Task) -> Session {
 }
 
 fn session_with(task: &Task, guard: Guard) -> Session {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    let mut session = Session::new(
-        task,
-        &BTreeMap::new(),
-        guard,
-        CookieJar::default(),
-        Box::new(StandaloneHost::default()),
-        deadline,
-    )
-    .expect("a session");
+    let mut session = new_session(task, &BTreeMap::new(), guard, CookieJar::default(), Duration::from_secs(60));
     session.transport.timeouts.first_retry_delay = Duration::from_millis(1);
     session
+}
+
+pub(super) fn new_session(
+    task: &Task,
+    secrets: &BTreeMap<String, String>,
+    guard: Guard,
+    jar: CookieJar,
+    time: Duration,
+) -> Session {
+    Session::new(task, secrets, guard, jar, Box::new(StandaloneHost::default()), Instant::now() + time)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+pub(super) fn meta(url: &str, status: u16, headers: &[(&str, &str)]) -> PageMeta {
+    PageMeta {
+        url: url.parse().expect("a URL of the test"),
+        status,
+        headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        fetched_at: Utc::now(),
+        elapsed_ms: 0,
+        saved_as: None,
+    }
 }
 
 fn session() -> Session {

@@ -258,6 +258,7 @@ fn is_end(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::robot::tests::meta;
 
     #[test]
     fn names_of_tokens_are_known_and_those_of_cursors_are_not() {
@@ -345,15 +346,7 @@ mod tests {
             ("http://a.test/list?s=77e1d2a9c4b05f38a1&page=2", "http://a.test/list?s=***&page=2"),
             ("http://a.test/list?csrf=1&page=2", "http://a.test/list?csrf=***&page=2"),
         ] {
-            let url = url::Url::parse(address).expect("a URL");
-            let mut meta = PageMeta {
-                url,
-                status: 200,
-                headers: vec![("x-csrf-token".to_owned(), "1".to_owned())],
-                fetched_at: chrono::DateTime::UNIX_EPOCH,
-                elapsed_ms: 1,
-                saved_as: None,
-            };
+            let mut meta = meta(address, 200, &[("x-csrf-token", "1")]);
             assert!(tokens.redact_meta(&mut meta));
             assert_eq!((meta.url.as_str(), meta.headers[0].1.as_str()), (kept, "***"));
         }

@@ -6,7 +6,6 @@ pub mod duplicates;
 pub mod search_results;
 pub mod task_status;
 pub mod times;
-pub mod trace;
 pub mod values;
 pub mod verdict;
 

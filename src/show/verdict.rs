@@ -1,7 +1,7 @@
 //! The numbers behind a run's verdict, compared with the runs before it.
 
 use crate::judge::{self, VerdictExplanation};
-use crate::model::{PastRun, TaskName};
+use crate::model::PastRun;
 use crate::store::{Store, StoreError};
 use crate::tasks::TaskFolder;
 
@@ -14,10 +14,4 @@ pub fn account(store: &Store, folder: &TaskFolder, run: &PastRun) -> Result<Verd
     let before: Vec<PastRun> =
         past.into_iter().filter(|it| it.started_at < run.started_at && it.run != run.run).collect();
     Ok(judge::explain(&folder.task.expect, &folder.task.columns, &run.verdict, &before))
-}
-
-/// The runs whose ids start with `id`.
-pub fn runs_by_id_prefix(store: &Store, name: &TaskName, id: &str) -> Result<Vec<PastRun>, StoreError> {
-    let past = store.past_verdicts(name, MAX_PAST_RUNS)?;
-    Ok(past.into_iter().filter(|run| run.run.to_string().starts_with(id)).collect())
 }

@@ -30,7 +30,7 @@ use super::threads::blocking;
 use super::{SharedState, assets, components};
 
 pub(super) use pending::PendingTasks;
-use pending::{ALREADY_CREATED, AddStage, Shortfall};
+use pending::{AddStage, Shortfall, already_created};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -154,7 +154,7 @@ async fn show(
     Path(id): Path<String>,
 ) -> Result<Html<String>, WebError> {
     let pending = web.pending_tasks.get(&id)?;
-    let (name, base) = (pending.name(), format!("/add/{id}"));
+    let (name, base) = (&pending.name, format!("/add/{id}"));
     let heading = html! { h1 { "Choose the list for " (name) } };
     let body = match pending.stage() {
         AddStage::Ready(shortfall) => {
@@ -244,10 +244,10 @@ async fn accept(
     let bench = pending.labelling_session().await?;
     let folder = Arc::clone(&bench.folder);
     let (accepted, body) = bench.accept(&web, taken).await?;
-    let draft = pending.take_draft().ok_or_else(|| WebError::Refused(ALREADY_CREATED.to_owned()))?;
+    let draft = pending.take_draft().ok_or_else(already_created)?;
     let task = draft.name.clone();
     let settling = blocking(move || {
-        task::write(&folder, &accepted, &body, Utc::now()).map_err(|problem| WebError::Refused(problem.to_string()))?;
+        task::write(&folder, &accepted, &body, Utc::now())?;
         draft.move_into_place().map_err(WebError::from)
     });
     settling.await??;

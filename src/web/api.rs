@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::daemon::http::control::ControlReply;
-use crate::show::{column_series, search_results, trace, values, verdict};
+use crate::show::{column_series, search_results, times, values, verdict};
 use crate::store::BrowseQuery;
 use crate::tasks;
 
@@ -119,9 +119,9 @@ async fn run(
     let work = web.store.work(move |store, config| {
         let (id, row) = find_run(store, &task, &run)?;
         let past = row.into_past().ok_or_else(|| WebError::NoRun(task.clone()))?;
-        let folder = tasks::read(&config.tasks.join(task.as_str())).map_err(|it| WebError::Refused(it.to_string()))?;
+        let folder = tasks::read(&config.tasks.join(task.as_str()))?;
         let measured = verdict::account(store, &folder, &past)?;
-        let trace = trace::timed(store.trace_lines(id)?, past.started_at);
+        let trace = times::timed(store.trace_lines(id)?, past.started_at);
         Ok(json!({ "task": task, "run": past, "measured": measured, "trace": trace }))
     });
     Ok(Json(work.await?))

@@ -6,13 +6,8 @@ use axum::response::{IntoResponse, Response};
 
 use super::assets;
 use super::error::WebError;
-use super::route::Route;
 
 pub(super) const PATH: &str = "/assets/{version}/{name}";
-
-pub(super) fn routes() -> Vec<Route> {
-    vec![Route::get(PATH, asset).public()]
-}
 
 pub(super) async fn asset(Path((_, name)): Path<(String, String)>) -> Result<Response, WebError> {
     let asset = assets::find(&name).ok_or(WebError::NoPage)?;

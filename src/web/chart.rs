@@ -28,18 +28,13 @@ pub(super) struct Chart<'a> {
 impl Chart<'_> {
     pub fn draw(&self) -> Markup {
         let known: Vec<f64> = self.points.iter().filter_map(|(_, value)| *value).collect();
-        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else {
-            return empty_chart(self.what);
-        };
+        let [first, .., last] = &self.points[..] else { return empty_chart(self.what) };
         if known.len() < 2 {
             return empty_chart(self.what);
         }
         let (least, most) = self.range.unwrap_or_else(|| padded_range(self.heights()));
-        let labels: Vec<(f64, String)> = [Some(least), Some(most), self.line]
-            .into_iter()
-            .flatten()
-            .map(|value| (value, grouped_number(value)))
-            .collect();
+        let lines = [Some(least), Some(most), self.line].into_iter().flatten();
+        let labels: Vec<(f64, String)> = lines.map(|value| (value, grouped_number(value))).collect();
         let longest = labels.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
         let left = LEAST_LEFT.max(longest as f64 * CHAR + 8.0);
         let height =
@@ -61,7 +56,7 @@ impl Chart<'_> {
                         text x=(left - 6.0) y=(height(*value) + 4.0) text-anchor="end" { (label) }
                     }
                     @if !self.band.is_empty() { polygon.band points=(self.outline(&across, &height)) {} }
-                    path d=(self.path(&across, &height)) {}
+                    path d=(path(self.points.iter().map(|(at, value)| (across(*at), value.map(height))))) {}
                     @for (at, value) in &self.points {
                         @if let Some(value) = value {
                             circle cx=(round(across(*at))) cy=(round(height(*value))) r="2.5" {
@@ -88,18 +83,19 @@ impl Chart<'_> {
         let back = self.band.iter().rev().map(|&(at, (lower, _))| (at, lower));
         there.chain(back).map(|(at, value)| format!("{:.1},{:.1} ", across(at), height(value))).collect()
     }
+}
 
-    fn path(&self, across: &impl Fn(DateTime<Utc>) -> f64, height: &impl Fn(f64) -> f64) -> String {
-        let mut path = String::new();
-        let mut is_down = false;
-        for (at, value) in &self.points {
-            if let Some(value) = value {
-                path.push_str(&format!("{}{:.1} {:.1}", if is_down { "L" } else { "M" }, across(*at), height(*value)));
-            }
-            is_down = value.is_some();
+/// The line through these points, as the `d` of an SVG path. A point without a height is a gap.
+pub(super) fn path(points: impl Iterator<Item = (f64, Option<f64>)>) -> String {
+    let mut path = String::new();
+    let mut is_down = false;
+    for (x, y) in points {
+        if let Some(y) = y {
+            path.push_str(&format!("{}{x:.1} {y:.1}", if is_down { "L" } else { "M" }));
         }
-        path
+        is_down = y.is_some();
     }
+    path
 }
 
 fn empty_chart(what: &str) -> Markup {
@@ -107,7 +103,7 @@ fn empty_chart(what: &str) -> Markup {
 }
 
 /// The range of the values, widened if they are all equal, so that the line runs in the middle.
-fn padded_range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub(super) fn padded_range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (least, most) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), it| (least.min(it), most.max(it)));
     if most > least { (least, most) } else { (least - 1.0, most + 1.0) }

@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use maud::{Markup, html};
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use crate::judge::Severity;
 use crate::model::State;
@@ -60,14 +60,10 @@ pub(super) fn advice(line: &StatusLine) -> Markup {
     html! { a.advice href={ "/" (page) "/" (line.task) } title=(line.advice) { code { (line.advice) } } }
 }
 
-/// The colour class of a task's state.
+/// The colour class of a task's state, as in the terminal's table: red needs a person now, yellow soon; green is good,
+/// waiting is grey.
 pub(super) fn tone_of(line: &StatusLine) -> &'static str {
-    tone(line.severity, line.state)
-}
-
-/// The same classes as in the terminal's table: red needs a person now, yellow soon; green is good, waiting is grey.
-fn tone(severity: Severity, state: State) -> &'static str {
-    match (severity, state) {
+    match (line.severity, line.state) {
         (Severity::Critical, _) => "bad",
         (Severity::Warning, _) => "soon",
         (Severity::Fine, State::Ok | State::Changed) => "good",
@@ -102,6 +98,19 @@ pub(super) fn action_buttons(visitor: &SessionUser, line: &StatusLine, next: &st
             (action_button(visitor, line, "pause", "Pause", next))
         }
     }
+}
+
+/// The query of an address with these parameters, `?a=1&b=2`; empty ones are left out.
+pub(super) fn query(parameters: &[(&str, &str)]) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(parameters.iter().filter(|(_, value)| !value.is_empty()));
+    let query = query.finish();
+    if query.is_empty() { query } else { format!("?{query}") }
+}
+
+/// The parameter `page` of an address; the first page has none.
+pub(super) fn page_parameter(page: u64) -> String {
+    if page > 1 { page.to_string() } else { String::new() }
 }
 
 /// Links to the previous and the next page. `address` returns the address of a page, counted from 1.

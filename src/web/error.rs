@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::model::TaskName;
 use crate::store::StoreError;
+use crate::tasks::Problem;
 
 use super::layout;
 
@@ -60,6 +61,12 @@ impl WebError {
             WebError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
             WebError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
+    }
+}
+
+impl From<Problem> for WebError {
+    fn from(problem: Problem) -> WebError {
+        WebError::Refused(problem.to_string())
     }
 }
 

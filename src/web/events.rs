@@ -16,7 +16,6 @@ use crate::show::StatusLine;
 
 use super::SharedState;
 use super::overview::Overview;
-use super::route::Route;
 
 /// Writes within this time make one event.
 const DEBOUNCE: Duration = Duration::from_millis(300);
@@ -37,11 +36,7 @@ impl ChangeFeed {
     }
 }
 
-pub(super) fn routes() -> Vec<Route> {
-    vec![Route::get("/events", events)]
-}
-
-async fn events(State(web): State<SharedState>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+pub(super) async fn events(State(web): State<SharedState>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let heard = web.feed.0.clone();
     let news = stream::unfold(heard, |mut heard| async move {
         heard.changed().await.ok()?;
@@ -63,7 +58,7 @@ struct OverviewDigest {
 type LineDigest = (String, String, Option<u64>, Option<String>, Option<i64>, u32, Option<String>);
 
 async fn publish_changes(overview: Overview, news: watch::Sender<u64>) {
-    let mut changes = overview.daemon().store_changes();
+    let mut changes = overview.daemon.store_changes();
     let mut last: Option<OverviewDigest> = None;
     loop {
         if let Ok(Err(_)) = timeout(COMPARE_INTERVAL, changes.changed()).await {

@@ -134,11 +134,7 @@ fn folder(dir: &std::path::Path, name: &TaskName) -> Result<TaskFolder, WebError
     if !dir.is_dir() {
         return Err(WebError::NoTask(name.to_string()));
     }
-    tasks::read(dir).map_err(bad_request)
-}
-
-fn bad_request(problem: Problem) -> WebError {
-    WebError::Refused(problem.to_string())
+    Ok(tasks::read(dir)?)
 }
 
 async fn page(State(web): State<SharedState>, TaskPath(name): TaskPath) -> Result<Response, WebError> {
@@ -217,7 +213,7 @@ pub(super) async fn roll_back(web: &SharedState, task: &TaskName) -> Result<Cont
 async fn write_blocking<T: Send + 'static>(
     write: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, WebError> {
-    blocking(write).await?.map_err(bad_request)
+    Ok(blocking(write).await??)
 }
 
 #[derive(Serialize)]

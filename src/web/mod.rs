@@ -119,16 +119,18 @@ pub fn open(door: DaemonHandle) {
 /// All routes. The router is built from this table, and a test tries every entry.
 pub fn routes() -> Vec<Route> {
     [
-        asset_route::routes(),
+        vec![
+            Route::get(asset_route::PATH, asset_route::asset).public(),
+            Route::get("/", status::show),
+            Route::get("/events", events::events),
+        ],
         login::routes(),
-        status::routes(),
         task::routes(),
         actions::routes(),
         label::routes(),
         add::routes(),
         search::routes(),
         api::routes(),
-        events::routes(),
     ]
     .into_iter()
     .flatten()

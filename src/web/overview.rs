@@ -28,7 +28,7 @@ const MAX_STALE_AGE: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub(super) struct Overview {
     reader: ReadPool,
-    daemon: DaemonHandle,
+    pub daemon: DaemonHandle,
     cache: Arc<Mutex<Option<CachedLines>>>,
     /// Held while the store is read; others wait and use the result.
     reading: Arc<tokio::sync::Mutex<()>>,
@@ -46,10 +46,6 @@ struct CachedLines {
 impl Overview {
     pub fn new(reader: ReadPool, door: DaemonHandle) -> Overview {
         Overview { reader, daemon: door, cache: Arc::default(), reading: Arc::default() }
-    }
-
-    pub fn daemon(&self) -> &DaemonHandle {
-        &self.daemon
     }
 
     /// All tasks by name. If reading is slow, the result may be up to 10 s old.

@@ -7,7 +7,6 @@ use axum::response::Html;
 use chrono::Utc;
 use maud::{Markup, html};
 use serde::Deserialize;
-use url::form_urlencoded;
 
 use crate::daemon::runs::progress::Progress;
 use crate::model::{PastRun, State as TaskState, TaskName};
@@ -17,7 +16,6 @@ use crate::show::task_status::Hold;
 use super::error::WebError;
 use super::layout::{self, NavItem};
 use super::overview::worst_first;
-use super::route::Route;
 use super::session::SessionUser;
 use super::{SharedState, components};
 
@@ -26,10 +24,6 @@ const LINES: usize = 40;
 /// Runs shown by the two sparklines of a task.
 const CURVE: u32 = 24;
 const COLUMNS: &[&str] = &["Task", "State", "Rows", "Δ", "Sim", "Last ok", "Last run", "Next", "Fails", "Cause", "Do"];
-
-pub(super) fn routes() -> Vec<Route> {
-    vec![Route::get("/", show)]
-}
 
 /// The filter and the page of the table.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -53,7 +47,7 @@ struct StatusPage {
     states: Vec<(TaskState, usize)>,
 }
 
-async fn show(
+pub(super) async fn show(
     State(web): State<SharedState>,
     visitor: SessionUser,
     Query(wanted): Query<StatusQuery>,
@@ -200,17 +194,8 @@ fn row(visitor: &SessionUser, line: &StatusLine, past: &[PastRun], going: Option
 }
 
 fn address(wanted: &StatusQuery) -> String {
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    for (name, value) in [("q", &wanted.q), ("state", &wanted.state)] {
-        if !value.is_empty() {
-            query.append_pair(name, value);
-        }
-    }
-    if wanted.page > 1 {
-        query.append_pair("page", &wanted.page.to_string());
-    }
-    let query = query.finish();
-    if query.is_empty() { "/".to_owned() } else { format!("/?{query}") }
+    let page = components::page_parameter(wanted.page as u64);
+    format!("/{}", components::query(&[("q", &wanted.q), ("state", &wanted.state), ("page", &page)]))
 }
 
 /// Shown instead of the table while there is no task.

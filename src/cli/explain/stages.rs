@@ -11,7 +11,7 @@ use crate::normalise::{Hints, infer};
 use crate::page::encode::{EncodedPage, TagEncoding};
 use crate::page::{Tokens, Tree};
 
-use super::{CliError, LearnStage, exit, output};
+use super::{CliError, LearnStage, output};
 
 /// Rows that a stage shows, and the width of their cells.
 const SHOWN_ROWS: usize = 4;
@@ -39,7 +39,7 @@ struct PageReading {
 fn read_page(page: &Tree, template: Option<Template>) -> Result<PageReading, CliError> {
     let learned = || learn::learn(std::slice::from_ref(page), &LearnOptions::default()).into_iter().next();
     let Some(template) = template.or_else(|| learned().map(|it| it.template)) else {
-        return Err(CliError::new(exit::FAILED, "no list was found on this page"));
+        return Err(CliError::failed("no list was found on this page"));
     };
     let found = apply::extract(&template, page);
     Ok(PageReading { template, similarity: found.similarity, table: found.table })
@@ -99,7 +99,7 @@ fn alignment(read: &PageReading) -> (String, Value) {
         lines.push(vec![slot.describe(number), presence, found.join(" · ")]);
         value.push(json!({ "slot": number + 1, "what": slot.describe(number), "rows": slot.count, "first": found }));
     }
-    (tabulated(&["SLOT", "IN", "FIRST ROWS"], lines), json!({ "slots": value }))
+    (output::table(&["SLOT", "IN", "FIRST ROWS"], lines).to_string(), json!({ "slots": value }))
 }
 
 fn templates(page: Tree, template: Option<Template>) -> (String, Value) {
@@ -135,8 +135,8 @@ fn columns(page: &Tree, read: &PageReading) -> (String, Value) {
     }
     let told = variant.describe_rule();
     let head = told.as_ref().map(|it| format!("{it}\n")).unwrap_or_default();
-    let text = head + &tabulated(&["COLUMN", "", "TYPE", "FROM", "FIRST ROWS"], lines);
-    (text, json!({ "rows": told, "columns": value }))
+    let table = output::table(&["COLUMN", "", "TYPE", "FROM", "FIRST ROWS"], lines);
+    (format!("{head}{table}"), json!({ "rows": told, "columns": value }))
 }
 
 fn records(read: &PageReading) -> (String, Value) {
@@ -151,10 +151,4 @@ fn records(read: &PageReading) -> (String, Value) {
 fn first_values(table: &Table, column: usize) -> Vec<String> {
     let rows = table.rows.iter().take(SHOWN_ROWS);
     rows.map(|row| output::cell(row.cells[column].as_deref().unwrap_or("-"), CELL_WIDTH)).collect()
-}
-
-fn tabulated(header: &[&str], lines: Vec<Vec<String>>) -> String {
-    let mut table = output::table(header);
-    lines.into_iter().for_each(|line| _ = table.add_row(line));
-    table.to_string()
 }

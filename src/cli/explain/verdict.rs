@@ -9,7 +9,7 @@ use crate::show::values::{self, UnparsedReason};
 use crate::show::verdict;
 use crate::store::{Rows, Store};
 
-use super::{CliError, exit, log, open_reader, output, task_folder};
+use super::{CliError, log, open_reader, output, task_folder};
 
 /// Texts of the site are cut on a terminal; `--json` has them whole.
 const WIDTH: usize = 2_000;
@@ -24,10 +24,7 @@ pub(crate) fn explain(config: &Config, name: &TaskName, id: Option<&str>) -> Res
     let store = open_reader(config)?;
     let run = match id {
         Some(id) => log::find_run(&store, name, id)?,
-        None => store
-            .past_verdicts(name, 1)?
-            .pop()
-            .ok_or_else(|| CliError::new(exit::FAILED, format!("`{name}` has not run yet; type `pieme run {name}`")))?,
+        None => store.past_verdicts(name, 1)?.pop().ok_or_else(|| CliError::failed(log::not_run_yet(name)))?,
     };
     let account = verdict::account(&store, &folder, &run)?;
     let rows = rows_of(&store, name, &run)?;
@@ -76,18 +73,17 @@ fn similarity(account: &VerdictExplanation) -> String {
         return text + ". Its parts were not stored.\n";
     }
     text.push_str(": the smallest of its parts. SIM is the part, scaled to the same limit.\n");
-    let mut table = output::table(&["PART", "NOW", "LIMIT", "SIM", "", ""]);
-    for part in &similarity.parts {
-        table.add_row([
+    let rows = similarity.parts.iter().map(|part| {
+        [
             part.name.to_owned(),
             part.value.map_or("–".to_owned(), |value| format!("{value:.2}")),
             format!("{:.2}", part.line),
             format!("{:.2}", part.as_similarity),
             mark(part.is_off),
             part.sentence.to_owned(),
-        ]);
-    }
-    text + &table.to_string() + "\n"
+        ]
+    });
+    format!("{text}{}\n", output::table(&["PART", "NOW", "LIMIT", "SIM", "", ""], rows))
 }
 
 fn rows(account: &VerdictExplanation) -> String {
@@ -134,9 +130,9 @@ fn columns(account: &VerdictExplanation) -> String {
     if account.columns.is_empty() {
         return "Columns: no statistics.\n".to_owned();
     }
-    let mut table = output::table(&["COLUMN", "TYPE", "FILLED", "UNREAD", "BEFORE", "LIMIT", "KIND", "BEFORE", "", ""]);
-    for column in &account.columns {
-        table.add_row([
+    let header = ["COLUMN", "TYPE", "FILLED", "UNREAD", "BEFORE", "LIMIT", "KIND", "BEFORE", "", ""];
+    let rows = account.columns.iter().map(|column| {
+        [
             output::cell(&column.name, NAME_WIDTH),
             column.type_.map_or("text", ColumnType::word).to_owned(),
             percent(Some(column.filled)),
@@ -147,9 +143,9 @@ fn columns(account: &VerdictExplanation) -> String {
             column.kind_before.unwrap_or("–").to_owned(),
             mark(column.off.is_some()),
             column.off.as_ref().map(|off| output::cell(off, WIDTH)).unwrap_or_default(),
-        ]);
-    }
-    format!("{table}\n")
+        ]
+    });
+    format!("{}\n", output::table(&header, rows))
 }
 
 /// The reasons why texts have no value of their column's type.

@@ -1,6 +1,6 @@
 //! Asks which candidate is the person's list, and for the names of its columns. Most answers are a single key.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::Instant;
 
 use crate::config::Config;
@@ -11,7 +11,7 @@ use crate::learn::template::RowAdjustment;
 use crate::model::counted;
 use crate::tasks::TaskFolder;
 
-use super::super::{CliError, exit};
+use super::super::CliError;
 use super::column_name;
 use super::keys::{self, KeyPress};
 use super::side_by_side::{sample, side_by_side};
@@ -59,24 +59,34 @@ pub(crate) const NO_TERMINAL: &str = "there is no terminal to ask at; use --yes,
 
 /// Fails where there is no terminal to ask at.
 pub(super) fn at_terminal() -> Result<(), CliError> {
-    if io::stdin().is_terminal() {
-        return Ok(());
-    }
-    Err(CliError::new(exit::USAGE, NO_TERMINAL))
+    if io::stdin().is_terminal() { Ok(()) } else { Err(CliError::usage(NO_TERMINAL)) }
 }
 
 /// Asks yes or no: Enter or y is yes, n is no.
 pub fn confirm(question: &str) -> Result<bool, CliError> {
+    choose(question, |key| match key {
+        KeyPress::Enter | KeyPress::Char('y' | 'Y') => Some(true),
+        KeyPress::Char('n' | 'N') => Some(false),
+        _ => None,
+    })
+}
+
+/// Asks until a key has a meaning.
+fn choose<T>(question: &str, meaning: impl Fn(KeyPress) -> Option<T>) -> Result<T, CliError> {
     loop {
         match read_key(question)? {
-            KeyPress::Enter | KeyPress::Char('y' | 'Y') => return Ok(true),
-            KeyPress::Char('n' | 'N') => return Ok(false),
-            KeyPress::Leave => {
-                return Err(CliError::new(exit::NEEDS_PERSON, "interrupted; nothing was changed"));
+            KeyPress::Leave => return Err(interrupted()),
+            key => {
+                if let Some(answer) = meaning(key) {
+                    return Ok(answer);
+                }
             }
-            KeyPress::Char(_) | KeyPress::Left | KeyPress::Right | KeyPress::Other => {}
         }
     }
+}
+
+fn interrupted() -> CliError {
+    CliError::needs_person("interrupted; nothing was changed")
 }
 
 /// Shows the last good rows beside the current candidate, and handles keys until one is chosen.
@@ -207,16 +217,11 @@ fn ask_names(proposal: &TaskProposal, pick: usize, each: bool) -> Result<Candida
 }
 
 fn wants_to_name(question: &str) -> Result<bool, CliError> {
-    loop {
-        match read_key(question)? {
-            KeyPress::Enter => return Ok(false),
-            KeyPress::Char('e' | 'E') => return Ok(true),
-            KeyPress::Leave => {
-                return Err(CliError::new(exit::NEEDS_PERSON, "interrupted; nothing was changed"));
-            }
-            KeyPress::Char(_) | KeyPress::Left | KeyPress::Right | KeyPress::Other => {}
-        }
-    }
+    choose(question, |key| match key {
+        KeyPress::Enter => Some(false),
+        KeyPress::Char('e' | 'E') => Some(true),
+        _ => None,
+    })
 }
 
 fn read_key(question: &str) -> Result<KeyPress, CliError> {
@@ -225,14 +230,5 @@ fn read_key(question: &str) -> Result<KeyPress, CliError> {
 
 /// Reads a line; fails at the end of input.
 fn prompt(question: &str) -> Result<String, CliError> {
-    let mut stdout = io::stdout().lock();
-    let mut line = String::new();
-    let read = write!(stdout, "{question}")
-        .and_then(|()| stdout.flush())
-        .and_then(|()| io::stdin().lock().read_line(&mut line));
-    match read {
-        Ok(0) => Err(CliError::new(exit::NEEDS_PERSON, "interrupted; nothing was changed")),
-        Ok(_) => Ok(line.trim().to_owned()),
-        Err(error) => Err(CliError::failed(error)),
-    }
+    output::prompt(question)?.ok_or_else(interrupted)
 }

@@ -14,8 +14,7 @@ use crate::cli::output;
 pub(crate) fn run(config: &Config, args: &Args) -> VerbResult {
     let waiting = task::tasks_to_label(&open_reader(config)?)?;
     if args.json {
-        output::json(&serde_json::json!({ "waiting": waiting }));
-        return Ok(exit::DONE);
+        return output::answer(&serde_json::json!({ "waiting": waiting }));
     }
     if waiting.is_empty() {
         output::say("No task waits for a person.");

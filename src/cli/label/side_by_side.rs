@@ -35,12 +35,11 @@ pub(crate) fn sample(table: &Table, names: &[Option<String>]) -> String {
     if wanted.len() > SHOWN_COLUMNS {
         header.push(&more);
     }
-    let mut shown = output::table(&header);
-    for row in table.rows.iter().take(SHOWN_ROWS) {
+    let rows = table.rows.iter().take(SHOWN_ROWS).map(|row| {
         let cell = |&(column, _): &(usize, &str)| output::cell(row.cells[column].as_deref().unwrap_or(""), CELL_WIDTH);
-        shown.add_row(wanted.iter().take(SHOWN_COLUMNS).map(cell));
-    }
-    shown.to_string()
+        wanted.iter().take(SHOWN_COLUMNS).map(cell)
+    });
+    output::table(&header, rows).to_string()
 }
 
 #[cfg(test)]

@@ -39,16 +39,9 @@ pub(crate) fn text(config: &Config, line: &StatusLine, styled: bool) -> Result<S
     fact("Next run", Some(next(line, now)));
     fact("Numbers", line.last_run.is_some().then(|| format!("pieme explain {}", line.task)));
     fact("Do", Some(line.advice.clone()).filter(|it| !it.is_empty()));
-    let mut shown = output::table(&[line.task.as_str(), ""]);
-    if styled {
-        shown.enforce_styling()
-    } else {
-        shown.force_no_tty()
-    };
+    let rows = facts.into_iter().map(|(name, text)| [name.to_owned(), text]);
+    let mut shown = output::styled(output::table(&[line.task.as_str(), ""], rows), styled);
     shown.set_header([comfy_table::Cell::new(&line.task), table::state(line)]);
-    for (name, text) in facts {
-        shown.add_row([name.to_owned(), text]);
-    }
     let problem = line.problem.as_ref().map(|problem| format!("\n\n{problem}")).unwrap_or_default();
     Ok(format!("{shown}{problem}"))
 }

@@ -12,17 +12,8 @@ use crate::show::times::{ago, ahead, short};
 use super::output;
 
 pub(crate) fn text(lines: &[StatusLine], now: DateTime<Utc>, styled: bool) -> String {
-    let mut table =
-        output::table(&["TASK", "STATE", "ROWS", "Δ", "SIM", "LAST-OK", "LAST-RUN", "NEXT", "FAILS", "CAUSE", "DO"]);
-    if styled {
-        table.enforce_styling()
-    } else {
-        table.force_no_tty()
-    };
-    for line in lines {
-        table.add_row(cells(line, now));
-    }
-    table.to_string()
+    let header = ["TASK", "STATE", "ROWS", "Δ", "SIM", "LAST-OK", "LAST-RUN", "NEXT", "FAILS", "CAUSE", "DO"];
+    output::styled(output::table(&header, lines.iter().map(|line| cells(line, now))), styled).to_string()
 }
 
 fn cells(line: &StatusLine, now: DateTime<Utc>) -> [Cell; 11] {

@@ -21,7 +21,7 @@ const CLEAR: &str = "\u{1b}[J";
 const CLEAR_LINE: &str = "\u{1b}[K";
 
 pub(crate) fn watch(config: &Config, args: &Args, seconds: u32) -> VerbResult {
-    let failed = |error: io::Error| CliError::new(exit::FAILED, format!("cannot watch the table: {error}"));
+    let failed = |error: io::Error| CliError::failed(format!("cannot watch the table: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     runtime.block_on(async {
         let (mut interrupt, mut terminate) =

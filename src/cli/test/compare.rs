@@ -1,6 +1,6 @@
 //! Compares two tables of the same page: missing rows, new rows and changed cells.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -115,11 +115,9 @@ fn most_alike(
     }
     let mut pairs: Vec<(usize, usize, usize)> = Vec::new();
     for &row in old_left {
-        let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
         let values = old[row].iter().enumerate().filter_map(|(column, value)| Some((column, (*value)?)));
         let telling = values.filter_map(|key| holders.get(&key)).filter(|rows| rows.len() <= MAX_SHARED_BY);
-        telling.flatten().for_each(|&other| *shared.entry(other).or_default() += 1);
-        for &other in shared.keys() {
+        for &other in telling.flatten().collect::<BTreeSet<_>>() {
             let equal = old[row].iter().zip(&new[other]).filter(|(a, b)| a.is_some() && a == b).count();
             if equal * 2 >= old[row].iter().flatten().count() {
                 pairs.push((equal, row, other));
@@ -158,36 +156,37 @@ fn record(table: &Table, row: &Row) -> Value {
 mod tests {
     use super::*;
 
-    fn table(columns: &[&str], rows: &[&[&str]]) -> Table {
-        let cell = |text: &&str| (!text.is_empty()).then(|| (*text).to_owned());
-        let row = |cells: &&[&str]| Row { cells: cells.iter().map(cell).collect(), page: 0 };
-        Table { columns: columns.iter().map(|&it| it.to_owned()).collect(), rows: rows.iter().map(row).collect() }
-    }
-
     const COLUMNS: &[&str] = &["name", "price", "stock"];
 
     #[test]
     fn the_same_rows_in_another_order_of_rows_and_columns_are_the_same() {
-        let first = table(&["name", "price"], &[&["Oak chair", "95"], &["Elm desk", "240"], &["Elm desk", "240"]]);
-        let second =
-            table(&["price", "name"], &[&["240", "Elm desk"], &["95", "Oak chair"], &["", ""], &["240", "Elm desk"]]);
+        let first =
+            Table::of_texts(&["name", "price"], &[&["Oak chair", "95"], &["Elm desk", "240"], &["Elm desk", "240"]]);
+        let second = Table::of_texts(
+            &["price", "name"],
+            &[&["240", "Elm desk"], &["95", "Oak chair"], &["", ""], &["240", "Elm desk"]],
+        );
         assert!(compare(&first, &second).is_none());
     }
 
     #[test]
     fn a_row_that_is_there_twice_is_missed_when_it_is_there_once() {
-        let first = table(&["name"], &[&["Oak chair"], &["Oak chair"]]);
-        let second = table(&["name"], &[&["Oak chair"]]);
+        let first = Table::of_texts(&["name"], &[&["Oak chair"], &["Oak chair"]]);
+        let second = Table::of_texts(&["name"], &[&["Oak chair"]]);
         let difference = compare(&first, &second);
         assert_eq!((difference.missing.len(), difference.new.len()), (1, 0));
     }
 
     #[test]
     fn changed_cells_are_told_from_missing_and_new_rows() {
-        let first =
-            table(COLUMNS, &[&["Oak chair", "95", "yes"], &["Elm desk", "240", "yes"], &["Ash bed", "700", "no"]]);
-        let second =
-            table(COLUMNS, &[&["Yew stool", "30", "yes"], &["Oak chair", "99", "yes"], &["Ash bed", "700", ""]]);
+        let first = Table::of_texts(
+            COLUMNS,
+            &[&["Oak chair", "95", "yes"], &["Elm desk", "240", "yes"], &["Ash bed", "700", "no"]],
+        );
+        let second = Table::of_texts(
+            COLUMNS,
+            &[&["Yew stool", "30", "yes"], &["Oak chair", "99", "yes"], &["Ash bed", "700", ""]],
+        );
         let difference = compare(&first, &second);
         assert_eq!(difference.missing, [json!({ "name": "Elm desk", "price": "240", "stock": "yes" })]);
         assert_eq!(difference.new, [json!({ "name": "Yew stool", "price": "30", "stock": "yes" })]);
@@ -205,8 +204,8 @@ mod tests {
 
     #[test]
     fn a_renamed_column_is_one_missing_and_one_new() {
-        let first = table(&["name", "price"], &[&["Oak chair", "95"]]);
-        let second = table(&["name", "cost"], &[&["Oak chair", "95"]]);
+        let first = Table::of_texts(&["name", "price"], &[&["Oak chair", "95"]]);
+        let second = Table::of_texts(&["name", "cost"], &[&["Oak chair", "95"]]);
         let difference = compare(&first, &second);
         assert_eq!(
             (&difference.columns_missing[..], &difference.columns_new[..]),

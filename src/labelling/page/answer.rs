@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{AcceptedList, CandidateChoice, LabellingContext, ListProposal, PageLabeller, PageLabellingError};
+use super::{AcceptedList, CandidateChoice, LabellingContext, ListProposal, PageLabeller};
 use crate::learn::Candidate;
 use crate::learn::teach::Help;
 use crate::model::{Row, RunId};
@@ -79,24 +79,17 @@ pub type LineRef = (u32, u32);
 
 /// The answer and the bytes that follow it.
 pub fn answer(study: PageLabeller, ask: &LabellingQuestion) -> (LabellingAnswer, Vec<u8>) {
-    match ask {
-        LabellingQuestion::Page => (LabellingAnswer::Page, sanitise::html(study.tree()).into_bytes()),
-        LabellingQuestion::Lists(help) => match study.propose(help) {
-            Ok(proposal) => (LabellingAnswer::Lists(Box::new(proposal_view(&study, proposal))), Vec::new()),
-            Err(error) => (rejection(&error), Vec::new()),
-        },
-        LabellingQuestion::Take(help, choice) => {
-            let taken = study.propose(help).and_then(|proposal| study.accept(&proposal, choice));
-            match taken {
-                Ok(accepted) => (LabellingAnswer::Taken(Box::new(accepted)), study.body),
-                Err(error) => (rejection(&error), Vec::new()),
-            }
-        }
-    }
-}
-
-fn rejection(error: &PageLabellingError) -> LabellingAnswer {
-    LabellingAnswer::Refused(error.to_string())
+    let answered = match ask {
+        LabellingQuestion::Page => Ok((LabellingAnswer::Page, sanitise::html(study.tree()).into_bytes())),
+        LabellingQuestion::Lists(help) => study
+            .propose(help)
+            .map(|proposal| (LabellingAnswer::Lists(Box::new(proposal_view(&study, proposal))), Vec::new())),
+        LabellingQuestion::Take(help, choice) => study
+            .propose(help)
+            .and_then(|proposal| study.accept(&proposal, choice))
+            .map(|accepted| (LabellingAnswer::Taken(Box::new(accepted)), study.body)),
+    };
+    answered.unwrap_or_else(|error| (LabellingAnswer::Refused(error.to_string()), Vec::new()))
 }
 
 fn proposal_view(study: &PageLabeller, proposal: ListProposal) -> ProposalView {

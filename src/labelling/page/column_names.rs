@@ -76,25 +76,11 @@ pub(in crate::labelling::page) fn match_columns(old: &Table, new: &Table) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Row;
-
-    fn table(columns: &[&str], rows: &[&[&str]]) -> Table {
-        Table {
-            columns: columns.iter().map(|&it| it.to_owned()).collect(),
-            rows: rows
-                .iter()
-                .map(|cells| Row {
-                    cells: cells.iter().map(|&it| (!it.is_empty()).then(|| it.to_owned())).collect(),
-                    page: 0,
-                })
-                .collect(),
-        }
-    }
 
     #[test]
     fn names_follow_the_values_into_the_new_layout() {
-        let old = table(&["name", "price"], &[&["Oak chair", "95"], &["Pine desk", "240"], &["Lamp", "31"]]);
-        let new = table(
+        let old = Table::of_texts(&["name", "price"], &[&["Oak chair", "95"], &["Pine desk", "240"], &["Lamp", "31"]]);
+        let new = Table::of_texts(
             &["c1", "c2", "c3"],
             &[&["31", "in stock", "Lamp"], &["95", "in stock", "Oak chair"], &["120", "", "Shelf"]],
         );
@@ -103,18 +89,19 @@ mod tests {
 
     #[test]
     fn a_sample_expects_the_rows_that_a_person_chose() {
-        let learned = table(&["c1", "c2", "c3"], &[&["31", "in stock", "Lamp"], &["95", "", "Oak chair"]]);
+        let learned = Table::of_texts(&["c1", "c2", "c3"], &[&["31", "in stock", "Lamp"], &["95", "", "Oak chair"]]);
         let names = [Some("price".to_owned()), None, Some("name".to_owned())];
         assert_eq!(
             learned.with_column_names(&names),
-            table(&["price", "name"], &[&["31", "Lamp"], &["95", "Oak chair"]])
+            Table::of_texts(&["price", "name"], &[&["31", "Lamp"], &["95", "Oak chair"]])
         );
     }
 
     #[test]
     fn a_column_that_is_cut_is_found_again_by_its_pieces() {
-        let old = table(&["book", "author", "price"], &[&["Emma", "Austen", "5"], &["Ulysses", "Joyce", "7"]]);
-        let new = table(
+        let old =
+            Table::of_texts(&["book", "author", "price"], &[&["Emma", "Austen", "5"], &["Ulysses", "Joyce", "7"]]);
+        let new = Table::of_texts(
             &["c1", "c2", "c3"],
             &[&["Ulysses by Joyce, 7", "7", "Ulysses by Joyce"], &["Emma by Austen, 5", "5", "Emma by Austen"]],
         );
@@ -124,8 +111,8 @@ mod tests {
 
     #[test]
     fn one_chance_hit_carries_no_name() {
-        let old = table(&["rank"], &[&["1"], &["2"]]);
-        let new = table(&["c1"], &[&["1"], &["9"], &["8"]]);
+        let old = Table::of_texts(&["rank"], &[&["1"], &["2"]]);
+        let new = Table::of_texts(&["c1"], &[&["1"], &["9"], &["8"]]);
         assert_eq!(match_columns(&old, &new), []);
     }
 }

@@ -18,7 +18,7 @@ use crate::learn::repair::{repair_with, with_task_names};
 use crate::learn::teach::{Help, HelpError, SpreadsheetStep};
 use crate::learn::template::{Finder, RowAdjustment, Template};
 use crate::learn::{Candidate, LearnOptions};
-use crate::model::{Column, PageMeta, RepairProposal, RepairProposals, RunId, Table};
+use crate::model::{Column, PageMeta, RepairProposal, RepairProposals, RunId, Table, counted};
 use crate::page::tokens::Span;
 use crate::page::{Tree, charset};
 
@@ -90,7 +90,7 @@ pub enum PageLabellingError {
     NoSuchCandidate { given: usize, most: usize },
     #[error(
         "candidate {pick} has {} ({}), but {} given",
-        pluralised(shown.len(), "column"), shown.join(", "), names_were(*given)
+        counted(shown.len(), "column"), shown.join(", "), names_were(*given)
     )]
     NameCount { pick: usize, shown: Vec<String>, given: usize },
     #[error("the column name `{0}` is given twice in different case; write both alike to merge the columns")]
@@ -103,12 +103,8 @@ pub enum PageLabellingError {
     Columns(#[from] ColumnTransformError),
 }
 
-fn pluralised(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 fn names_were(names: usize) -> String {
-    format!("{} {}", pluralised(names, "name"), if names == 1 { "was" } else { "were" })
+    format!("{} {}", counted(names, "name"), if names == 1 { "was" } else { "were" })
 }
 
 impl PageLabeller {
@@ -137,18 +133,12 @@ impl PageLabeller {
 
     /// Without new help: earlier help that still fits comes before the last good rows, and these before the page alone.
     fn propose_unaided(&self, help: &Help) -> Result<ListProposal, PageLabellingError> {
-        if let Some(before) = self.propose_with_previous_help() {
-            let is_changed = !help.is_empty();
-            return if is_changed {
-                self.propose_with_help(Help { finish: help.finish.clone(), ..before.said })
-            } else {
-                Ok(before)
-            };
+        match self.propose_with_previous_help() {
+            Some(before) if help.is_empty() => return Ok(before),
+            Some(before) => return self.propose_with_help(Help { finish: help.finish.clone(), ..before.said }),
+            None => {}
         }
-        match self.propose_repair(help)? {
-            Some(proposal) => Ok(proposal),
-            None => self.propose_with_help(help.clone()),
-        }
+        self.propose_repair(help)?.map_or_else(|| self.propose_with_help(help.clone()), Ok)
     }
 
     fn propose_with_help(&self, said: Help) -> Result<ListProposal, PageLabellingError> {

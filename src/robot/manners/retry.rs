@@ -100,16 +100,10 @@ pub fn rounded(time: Duration) -> TimeSpan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::robot::tests::meta;
 
     fn answer(status: u16, retry_after: &str) -> PageMeta {
-        PageMeta {
-            url: "https://shop.test/".parse().expect("a URL of the test"),
-            status,
-            headers: vec![("retry-after".to_owned(), retry_after.to_owned())],
-            fetched_at: now(),
-            elapsed_ms: 0,
-            saved_as: None,
-        }
+        meta("https://shop.test/", status, &[("retry-after", retry_after)])
     }
 
     fn now() -> DateTime<Utc> {

@@ -10,6 +10,7 @@ use url::Url;
 use super::server::{Server, ServerAction};
 use super::{PLAIN, get, session, session_for, task, walk};
 use crate::model::{CachedPage, Failure, RobotsTxt};
+use crate::robot::Session;
 use crate::robot::page_problem::page_problem;
 use crate::robot::request::{PageRequest, RequestBody};
 use crate::robot::run_host::{HostFuture, RunHost, StandaloneHost};
@@ -28,13 +29,9 @@ async fn what_fails_in_passing_is_tried_again_and_each_try_is_traced() {
         ("closed", ""),
         ("cut", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nConnection: close\r\n\r\n<p>"),
     ] {
-        let server =
-            Server::start(
-                move |_, n| if n < 2 { ServerAction::Say(first.as_bytes().to_vec()) } else { ServerAction::page("ok") },
-            )
-            .await;
+        let act = move |n| if n < 2 { ServerAction::Say(first.as_bytes().to_vec()) } else { ServerAction::page("ok") };
+        let server = Server::start(move |_, n| act(n)).await;
         let mut session = session_for(&patient());
-        session.transport.timeouts.first_retry_delay = Duration::from_millis(1);
         let page = get(&mut session, &server).await.unwrap_or_else(|error| panic!("{what}: {error}"));
         assert_eq!((page.body.as_slice(), session.requests), (&b"ok"[..], 3), "{what}");
         let tried: Vec<_> = session.log.iter().filter(|line| line.text.contains("; retry ")).collect();
@@ -140,6 +137,13 @@ struct CachingHostState {
     pauses: Vec<Duration>,
 }
 
+/// A session whose host caches pages, and what the host has.
+fn caching(task: &crate::model::Task) -> (Session, Rc<RefCell<CachingHostState>>) {
+    let (mut session, shared) = (session_for(task), Rc::new(RefCell::new(CachingHostState::default())));
+    session.run_host = Box::new(CachingHost { shared: Rc::clone(&shared), ..CachingHost::default() });
+    (session, shared)
+}
+
 impl RunHost for CachingHost {
     fn acquire_turn<'h>(&'h mut self, host: &'h str, delay: Duration) -> HostFuture<'h, Duration> {
         let wait = self.wait;
@@ -179,8 +183,7 @@ impl RunHost for CachingHost {
 #[tokio::test]
 async fn everybody_learns_of_the_peace_a_host_wants() {
     let server = Server::start(|_, _| ServerAction::with("429 Slow", "Retry-After: 7200\r\n", "")).await;
-    let (mut session, shared) = (session_for(&patient()), Rc::new(RefCell::new(CachingHostState::default())));
-    session.run_host = Box::new(CachingHost { shared: Rc::clone(&shared), ..CachingHost::default() });
+    let (mut session, shared) = caching(&patient());
     get(&mut session, &server).await.expect("a page, though a bad one");
     assert_eq!(shared.borrow().pauses, [Duration::from_secs(7_200)]);
     // A wait beyond the deadline is not begun.
@@ -201,12 +204,12 @@ fn tagged(asked: &str) -> ServerAction {
 #[tokio::test]
 async fn an_unchanged_page_is_not_sent_again_and_reads_the_same() {
     let server = Server::start(|asked, _| tagged(asked)).await;
-    let (mut session, shared) = (session(), Rc::new(RefCell::new(CachingHostState::default())));
-    session.run_host = Box::new(CachingHost { shared: Rc::clone(&shared), ..CachingHost::default() });
+    let (mut session, shared) = caching(&task(PLAIN));
     let first = get(&mut session, &server).await.expect("a page");
-    let kept = shared.borrow().kept[0].clone();
-    session.run_host =
-        Box::new(CachingHost { shared: Rc::clone(&shared), kept: Some(kept.clone()), ..CachingHost::default() });
+    let kept = Some(shared.borrow().kept[0].clone());
+    let with_kept =
+        || Box::new(CachingHost { shared: Rc::clone(&shared), kept: kept.clone(), ..CachingHost::default() });
+    session.run_host = with_kept();
     let again = get(&mut session, &server).await.expect("the same page");
     assert_eq!((&again.body, again.meta.status), (&first.body, 200));
     assert_eq!(again.meta.header("content-type"), Some("text/html"));
@@ -221,8 +224,7 @@ async fn an_unchanged_page_is_not_sent_again_and_reads_the_same() {
     // Another cookie, header or login is another cache key.
     let mut request = PageRequest::get(server.url("public.test", "/"));
     request.headers.push(("x-view".to_owned(), "mine".to_owned()));
-    session.run_host =
-        Box::new(CachingHost { shared: Rc::clone(&shared), kept: Some(kept.clone()), ..CachingHost::default() });
+    session.run_host = with_kept();
     session.send(request.clone()).await.expect("a page");
     request.headers.clear();
     session.authorise(&request.url, "me".to_owned(), "hush".to_owned());
@@ -325,9 +327,7 @@ async fn details_that_are_not_for_robots_are_left_out_however_many() {
 async fn a_robots_txt_is_kept_and_one_that_says_nothing_too() {
     for (status, text) in [("200 OK", "Disallow: /x\n"), ("404 None", "")] {
         let server = site(status, "Disallow: /x\n").await;
-        let (mut session, shared) =
-            (session_for(&heeding(&server, "/")), Rc::new(RefCell::new(CachingHostState::default())));
-        session.run_host = Box::new(CachingHost { shared: Rc::clone(&shared), ..CachingHost::default() });
+        let (mut session, shared) = caching(&heeding(&server, "/"));
         get(&mut session, &server).await.expect("a page");
         get(&mut session, &server).await.expect("a page");
         let robots: Vec<String> = shared.borrow().robots.iter().map(|it| it.text.clone()).collect();

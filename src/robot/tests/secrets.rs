@@ -1,7 +1,9 @@
 //! Inputs 15 to 17: nothing that is meant for one origin reaches another, and robots.txt is sent nothing at all.
 
+use std::time::Duration;
+
 use super::server::{Server, ServerAction};
-use super::{PLAIN, get, guard, session, session_for, task, walk};
+use super::{PLAIN, get, guard, new_session, session, session_for, task, walk};
 use crate::model::{Failure, Script};
 use crate::robot::request::PageRequest;
 
@@ -104,16 +106,7 @@ async fn a_proxy_that_needs_a_password_gets_it_and_nobody_else_sees_it() {
     let task = task(&format!("{}fetch.proxy = '{address}'", PLAIN.replace("public.test/", "other.test/list")));
     let guard = guard(&task, &Script::default());
     let secrets = std::collections::BTreeMap::from([("key".to_owned(), "p@ss/word".to_owned())]);
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    let session = crate::robot::Session::new(
-        &task,
-        &secrets,
-        guard,
-        Default::default(),
-        Box::new(crate::robot::StandaloneHost::default()),
-        deadline,
-    );
-    let mut session = session.unwrap_or_else(|error| panic!("{error}"));
+    let mut session = new_session(&task, &secrets, guard, Default::default(), Duration::from_secs(60));
     let page = session.send(PageRequest::get(task.url.clone().expect("it has one"))).await.expect("a page");
     let heard = proxy.heard().concat().to_lowercase();
     assert!(heard.starts_with("get http://other.test/list http/1.1"), "{heard}");

@@ -26,7 +26,6 @@ const MAX_PENDING: usize = 8;
 const MAX_AGE: Duration = Duration::from_secs(30 * 60);
 /// Lines of the trace that are shown while the page is fetched.
 const MAX_LINES: usize = 20;
-pub(super) const ALREADY_CREATED: &str = "This task has been created already.";
 
 #[derive(Clone, Default)]
 pub(crate) struct PendingTasks(Arc<Mutex<BTreeMap<String, Arc<PendingTask>>>>);
@@ -52,7 +51,7 @@ pub enum Shortfall {
 }
 
 pub struct PendingTask {
-    name: TaskName,
+    pub name: TaskName,
     config: Config,
     began: Instant,
     stage: Mutex<AddStage>,
@@ -122,6 +121,10 @@ impl PendingTasks {
     }
 }
 
+pub(super) fn already_created() -> WebError {
+    WebError::Refused("This task has been created already.".to_owned())
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -136,21 +139,13 @@ fn open_store(config: &Config, name: &TaskName) -> Result<StoreHandle, WebError>
 }
 
 impl PendingTask {
-    pub fn name(&self) -> &TaskName {
-        &self.name
-    }
-
     pub fn stage(&self) -> AddStage {
         lock(&self.stage).clone()
     }
 
     /// A labelling session for the page that the trial run fetched.
     pub async fn labelling_session(&self) -> Result<LabellingSession, WebError> {
-        let folder = match lock(&self.draft).as_ref().map(TaskDraft::folder) {
-            Some(Ok(folder)) => folder,
-            Some(Err(problem)) => return Err(WebError::Refused(problem.to_string())),
-            None => return Err(WebError::Refused(ALREADY_CREATED.to_owned())),
-        };
+        let folder = lock(&self.draft).as_ref().map(TaskDraft::folder).ok_or_else(already_created)??;
         let store = self.config.store.clone();
         let laying = blocking(move || LabellingSession::open(&Store::open_reader(&store)?, folder));
         laying.await?
@@ -163,10 +158,7 @@ impl PendingTask {
 
     /// Limits the task to its first page.
     pub fn read_first_page_only(&self) -> Result<(), WebError> {
-        match lock(&self.draft).as_ref() {
-            Some(draft) => draft.read_first_page_only()?,
-            None => return Err(WebError::Refused(ALREADY_CREATED.to_owned())),
-        }
+        lock(&self.draft).as_ref().ok_or_else(already_created)?.read_first_page_only()?;
         self.set_stage(AddStage::Ready(Some(Shortfall::LeftOut)));
         Ok(())
     }

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use crate::model::PastRun;
+use crate::web::chart::{padded_range, path};
 
 const WIDTH: f64 = 60.0;
 const HEIGHT: f64 = 16.0;
@@ -11,7 +12,7 @@ const HEIGHT: f64 = 16.0;
 pub(crate) fn rows(past: &[PastRun]) -> Markup {
     let values: Vec<Option<f64>> =
         past.iter().rev().map(|run| run.verdict.outcome.is_published().then_some(run.verdict.rows as f64)).collect();
-    let (least, most) = range(&values);
+    let (least, most) = padded_range(values.iter().flatten().copied());
     curve(&values, least, most, "rows")
 }
 
@@ -21,13 +22,6 @@ pub(crate) fn similarity(past: &[PastRun]) -> Markup {
     curve(&values, 0.0, 1.0, "similarity")
 }
 
-fn range(values: &[Option<f64>]) -> (f64, f64) {
-    let known = || values.iter().flatten().copied();
-    let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
-    // If all values are equal, the line runs in the middle.
-    if most > least { (least, most) } else { (least - 1.0, most + 1.0) }
-}
-
 /// Runs without a value leave a gap.
 fn curve(values: &[Option<f64>], least: f64, most: f64, what: &str) -> Markup {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
@@ -35,18 +29,8 @@ fn curve(values: &[Option<f64>], least: f64, most: f64, what: &str) -> Markup {
         return html! {};
     }
     let step = WIDTH / (values.len() - 1).max(1) as f64;
-    let mut path = String::new();
-    let mut is_down = false;
-    for (at, value) in values.iter().enumerate() {
-        let Some(value) = value else {
-            is_down = false;
-            continue;
-        };
-        let share = ((value - least) / (most - least)).clamp(0.0, 1.0);
-        let (x, y) = (at as f64 * step, 1.0 + (HEIGHT - 2.0) * (1.0 - share));
-        path.push_str(&format!("{}{x:.1} {y:.1}", if is_down { "L" } else { "M" }));
-        is_down = true;
-    }
+    let height = |value: &f64| 1.0 + (HEIGHT - 2.0) * (1.0 - ((value - least) / (most - least)).clamp(0.0, 1.0));
+    let path = path(values.iter().enumerate().map(|(at, value)| (at as f64 * step, value.as_ref().map(height))));
     let label = format!(
         "{what} of the last {} runs, from {} to {}",
         values.len(),

@@ -12,7 +12,6 @@ use crate::store::{CellChange, CellValue, ChangeKind, ChangeSet, RecordChange, R
 use crate::web::chart::Chart;
 use crate::web::components;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 
 use super::task_page::{TaskPage, TaskTab, address};
 
@@ -22,10 +21,6 @@ const RECORDS: u32 = 100;
 /// Longer texts are truncated.
 const MOST_CHARS: usize = 200;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/task/{name}/changes", show), Route::get("/task/{name}/record/{key}", record)]
-}
-
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChangesQuery {
@@ -33,7 +28,7 @@ pub(super) struct ChangesQuery {
     id: Option<i64>,
 }
 
-async fn show(at: TaskPage, Query(wanted): Query<ChangesQuery>) -> Result<Html<String>, WebError> {
+pub(super) async fn show(at: TaskPage, Query(wanted): Query<ChangesQuery>) -> Result<Html<String>, WebError> {
     let task = at.task().clone();
     let read = at.web.store.read(move |store| {
         let changes = store.changes(&task, None, CHANGES)?;
@@ -115,7 +110,7 @@ fn cells(record: &RecordChange) -> Markup {
     }
 }
 
-async fn record(at: TaskPage, Path((_, key)): Path<(String, String)>) -> Result<Html<String>, WebError> {
+pub(super) async fn record(at: TaskPage, Path((_, key)): Path<(String, String)>) -> Result<Html<String>, WebError> {
     let task = at.task().clone();
     let key: RecordKey = key.parse().map_err(|_| WebError::NoPage)?;
     let life = at.web.store.read(move |store| store.record_history(&task, key)).await?.ok_or(WebError::NoPage)?;

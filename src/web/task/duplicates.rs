@@ -11,7 +11,6 @@ use crate::show::duplicates::{self, DuplicateGroup, DuplicateLimits, DuplicateRe
 use crate::web::SharedState;
 use crate::web::components;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 
 use super::task_page::{TaskPage, TaskTab, address};
 
@@ -25,10 +24,6 @@ const RECORDS: usize = 20;
 /// Longer texts are truncated.
 const MOST_CHARS: usize = 200;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/task/{name}/duplicates", show)]
-}
-
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct DuplicatesQuery {
@@ -40,7 +35,7 @@ pub(super) struct DuplicatesQuery {
     look: bool,
 }
 
-async fn show(at: TaskPage, Query(wanted): Query<DuplicatesQuery>) -> Result<Html<String>, WebError> {
+pub(super) async fn show(at: TaskPage, Query(wanted): Query<DuplicatesQuery>) -> Result<Html<String>, WebError> {
     let task = at.task().clone();
     let columns = at.web.store.read(move |store| store.published(&task, 0, 0)).await?.map(|rows| rows.table.columns);
     let is_small = at.line.rows.is_some_and(|rows| rows <= MAX_AUTOMATIC_ROWS) && !wanted.across;

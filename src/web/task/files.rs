@@ -1,7 +1,5 @@
 //! Editor for task.toml and robot.toml. Mistakes are shown while you type, and a file that cannot run is not saved.
 
-use std::fmt;
-
 use axum::extract::Query;
 use axum::response::{Html, Redirect};
 use axum::{Form, Json};
@@ -13,7 +11,6 @@ use crate::tasks;
 use crate::tasks::{FileError, Problem, ROBOT_FILE, TASK_FILE, TaskTexts};
 use crate::web::components;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 use crate::web::session::SessionUser;
 use crate::web::threads::blocking;
 
@@ -22,22 +19,14 @@ use super::task_page::{TaskPage, TaskTab, address};
 /// app.js moves this sentence to the message area.
 const SAVED: &str = "Saved. The change takes effect at once.";
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![
-        Route::get("/task/{name}/files", show),
-        Route::post("/task/{name}/files", save),
-        Route::post("/task/{name}/files/check", check),
-    ]
-}
-
 #[derive(Deserialize)]
-struct FilesQuery {
+pub(super) struct FilesQuery {
     /// The files were saved just now.
     #[serde(default)]
     saved: bool,
 }
 
-async fn show(at: TaskPage, Query(shows): Query<FilesQuery>) -> Result<Html<String>, WebError> {
+pub(super) async fn show(at: TaskPage, Query(shows): Query<FilesQuery>) -> Result<Html<String>, WebError> {
     let (dir, channels) = (at.dir(), at.web.config.channels());
     let read = blocking(move || {
         let texts = tasks::read_texts(&dir)?;
@@ -54,7 +43,7 @@ async fn show(at: TaskPage, Query(shows): Query<FilesQuery>) -> Result<Html<Stri
 
 /// Both files as edited, and as they were when the page was loaded.
 #[derive(Deserialize)]
-struct FilesForm {
+pub(super) struct FilesForm {
     task: String,
     robot: String,
     #[serde(default)]
@@ -79,7 +68,7 @@ fn texts(task: &str, robot: &str) -> TaskTexts {
     TaskTexts { task: lines(task), robot: Some(lines(robot)).filter(|text| !text.trim().is_empty()) }
 }
 
-async fn save(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<Redirect, WebError> {
+pub(super) async fn save(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<Redirect, WebError> {
     let (dir, channels) = (at.dir(), at.web.config.channels());
     let done = blocking(move || {
         let refused = |sentence: String| Err(WebError::Refused(sentence));
@@ -88,7 +77,7 @@ async fn save(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<Redirect, We
             return refused("Nothing was saved: the files were changed meanwhile. Reload the page.".to_owned());
         }
         if let Err(problem) = tasks::check_texts(&dir, &typed.texts(), &channels) {
-            return refused(format!("Nothing was saved: {}", ProblemView::from(&problem)));
+            return refused(format!("Nothing was saved: {}", sentence(&problem)));
         }
         tasks::write_texts(&dir, &typed.texts())
             .map_err(|error| WebError::Refused(format!("Nothing was saved: {error}")))
@@ -101,53 +90,30 @@ async fn save(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<Redirect, We
 
 /// The first mistake in the files, for app.js, which asks while a person types.
 #[derive(Serialize)]
-struct CheckReply {
-    problem: Option<ProblemView>,
+pub(super) struct CheckReply {
+    problem: Option<Problem>,
 }
 
-#[derive(Serialize)]
-struct ProblemView {
-    file: &'static str,
-    line: Option<u32>,
-    column: Option<u32>,
-    message: String,
-    hint: Option<String>,
-    snippet: Option<Box<str>>,
+/// The name of the file that the mistake is in, without its folder.
+fn file_name(problem: &Problem) -> &'static str {
+    let is_robot = problem.file.file_name().is_some_and(|name| name == ROBOT_FILE);
+    if is_robot { ROBOT_FILE } else { TASK_FILE }
 }
 
-impl From<&Problem> for ProblemView {
-    fn from(problem: &Problem) -> ProblemView {
-        let is_robot = problem.file.file_name().is_some_and(|name| name == ROBOT_FILE);
-        ProblemView {
-            file: if is_robot { ROBOT_FILE } else { TASK_FILE },
-            line: problem.line,
-            column: problem.column,
-            message: problem.message.clone(),
-            hint: problem.hint.clone(),
-            snippet: problem.snippet.clone(),
-        }
-    }
+fn sentence(problem: &Problem) -> String {
+    let line = problem.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let hint = problem.hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default();
+    format!("{}{line}: {}{hint}", file_name(problem), problem.message)
 }
 
-impl fmt::Display for ProblemView {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
-        if let Some(line) = self.line {
-            write!(f, ", line {line}")?;
-        }
-        write!(f, ": {}", self.message)?;
-        self.hint.iter().try_for_each(|hint| write!(f, ". {hint}"))
-    }
-}
-
-async fn check(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<Json<CheckReply>, WebError> {
+pub(super) async fn check(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<Json<CheckReply>, WebError> {
     let (dir, channels) = (at.dir(), at.web.config.channels());
     let problem = blocking(move || tasks::check_texts(&dir, &typed.texts(), &channels).err()).await?;
-    Ok(Json(CheckReply { problem: problem.as_ref().map(ProblemView::from) }))
+    let problem = problem.map(|it| Problem { file: file_name(&it).into(), ..it });
+    Ok(Json(CheckReply { problem }))
 }
 
 fn editor(visitor: &SessionUser, line: &StatusLine, texts: &TaskTexts, problem: Option<&Problem>) -> Markup {
-    let shown = problem.map(ProblemView::from);
     let robot = texts.robot.as_deref().unwrap_or_default();
     html! {
         form #editor method="post" action=(address(&line.task, "/files")) data-reload
@@ -164,7 +130,7 @@ fn editor(visitor: &SessionUser, line: &StatusLine, texts: &TaskTexts, problem: 
             }
             // Above the mistake, which comes and goes while a person types: the button must not move under the pointer.
             div.actions { button.main { "Save" } }
-            div #problem role="status" aria-live="polite" { (problem_text(shown.as_ref())) }
+            div #problem role="status" aria-live="polite" { (problem_text(problem)) }
         }
         p.faint { "Keys: docs/reference/task.md and docs/reference/robot.md. A saved change takes effect at once." }
     }
@@ -175,10 +141,10 @@ fn height(text: &str) -> usize {
     (text.lines().count() + 2).clamp(6, 30)
 }
 
-fn problem_text(problem: Option<&ProblemView>) -> Markup {
+fn problem_text(problem: Option<&Problem>) -> Markup {
     html! {
         @if let Some(problem) = problem {
-            p.off { (problem) }
+            p.off { (sentence(problem)) }
             @if let Some(snippet) = &problem.snippet { pre.exact tabindex="0" { (snippet) } }
         }
     }

@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::web::components;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 
 use super::change_marks::ChangeMarks;
 use super::sheet::{heading, sheet};
@@ -16,17 +15,13 @@ use super::task_page::{TaskPage, TaskTab};
 /// Rows per page.
 const ROWS: u64 = 50;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/task/{name}/aside", show)]
-}
-
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct QuarantineQuery {
     page: u64,
 }
 
-async fn show(at: TaskPage, Query(wanted): Query<QuarantineQuery>) -> Result<Html<String>, WebError> {
+pub(super) async fn show(at: TaskPage, Query(wanted): Query<QuarantineQuery>) -> Result<Html<String>, WebError> {
     let (task, here) = (at.task().clone(), wanted.page.max(1));
     let offset = (here - 1).saturating_mul(ROWS);
     let rows = at.web.store.read(move |store| match store.quarantined_run(&task)? {

@@ -4,14 +4,12 @@ use axum::extract::Query;
 use axum::response::Html;
 use maud::{Markup, html};
 use serde::Deserialize;
-use url::form_urlencoded;
 
 use crate::model::{ColumnType, TaskName};
 use crate::show::StatusLine;
 use crate::store::{BrowseQuery, Rows};
 use crate::web::components;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 use crate::web::session::SessionUser;
 
 use super::change_marks::ChangeMarks;
@@ -21,10 +19,6 @@ use super::task_page::{TaskPage, TaskTab, address};
 
 /// Rows per page.
 const ROWS: u64 = 50;
-
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/task/{name}", show)]
-}
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -49,25 +43,13 @@ impl RowsQuery {
     }
 
     fn address(&self, task: &TaskName) -> String {
-        let mut query = form_urlencoded::Serializer::new(String::new());
-        for (name, value) in [("q", &self.q), ("sort", &self.sort)] {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
-        }
-        if self.desc {
-            query.append_pair("desc", "true");
-        }
-        if self.page > 1 {
-            query.append_pair("page", &self.page.to_string());
-        }
-        let query = query.finish();
-        let mark = if query.is_empty() { "" } else { "?" };
-        address(task, &format!("{mark}{query}"))
+        let desc = if self.desc { "true" } else { "" };
+        let page = components::page_parameter(self.page);
+        address(task, &components::query(&[("q", &self.q), ("sort", &self.sort), ("desc", desc), ("page", &page)]))
     }
 }
 
-async fn show(at: TaskPage, Query(wanted): Query<RowsQuery>) -> Result<Html<String>, WebError> {
+pub(super) async fn show(at: TaskPage, Query(wanted): Query<RowsQuery>) -> Result<Html<String>, WebError> {
     let (task, browse) = (at.task().clone(), wanted.browse());
     let read = at.web.store.read(move |store| {
         let Some(rows) = store.browse(&task, &browse)? else { return Ok(None) };

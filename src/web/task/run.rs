@@ -6,20 +6,15 @@ use maud::{Markup, html};
 
 use crate::judge::VerdictExplanation;
 use crate::model::{PageMeta, RunId, TaskName, TraceLine};
-use crate::show::{trace, verdict};
+use crate::show::{times, verdict};
 use crate::store::RunRow;
 use crate::tasks;
 use crate::web::components;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 use crate::web::task_path::find_run;
 
 use super::account;
 use super::task_page::{TaskPage, TaskTab, address};
-
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/task/{name}/run/{run}", show)]
-}
 
 struct RunView {
     run: RunRow,
@@ -29,7 +24,7 @@ struct RunView {
     account: Option<VerdictExplanation>,
 }
 
-async fn show(at: TaskPage, Path((_, run)): Path<(String, String)>) -> Result<Html<String>, WebError> {
+pub(super) async fn show(at: TaskPage, Path((_, run)): Path<(String, String)>) -> Result<Html<String>, WebError> {
     let task = at.task().clone();
     let seen = at.web.store.work(move |store, config| {
         let (id, run) = find_run(store, &task, &run)?;
@@ -96,7 +91,7 @@ fn steps(seen: &RunView) -> Markup {
                 } }
                 tbody { @for line in &seen.trace { tr {
                     td.number data-label="Time" title=(line.at.format("%Y-%m-%d %H:%M:%S%.3f UTC")) {
-                        (trace::since(start, line.at))
+                        (times::since(start, line.at))
                     }
                     td.number data-label="Step" { @if line.step > 0 { (line.step) } }
                     td data-label="Verb" { (line.verb) }

@@ -12,7 +12,6 @@ use crate::store::RunRow;
 use crate::web::chart::Chart;
 use crate::web::components;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 
 use super::column_chart;
 use super::task_page::{TaskPage, TaskTab, address};
@@ -22,10 +21,6 @@ const RUNS: usize = 25;
 /// Runs shown in the charts.
 const CURVE: u32 = 100;
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/task/{name}/runs", show)]
-}
-
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RunsQuery {
@@ -34,7 +29,7 @@ pub(super) struct RunsQuery {
     column: Option<String>,
 }
 
-async fn show(at: TaskPage, Query(wanted): Query<RunsQuery>) -> Result<Html<String>, WebError> {
+pub(super) async fn show(at: TaskPage, Query(wanted): Query<RunsQuery>) -> Result<Html<String>, WebError> {
     let here = wanted.page.clamp(1, MAX_PAST_RUNS as usize / RUNS);
     let task = at.task().clone();
     // One more than is shown, to know whether there is another page.

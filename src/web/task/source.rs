@@ -10,7 +10,6 @@ use crate::model::{PageMeta, RunId, TaskName};
 use crate::web::SharedState;
 use crate::web::components;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 use crate::web::task_path::{TaskPath, find_run};
 
 use super::task_page::{TaskPage, TaskTab};
@@ -18,14 +17,10 @@ use super::task_page::{TaskPage, TaskTab};
 /// The page runs and loads nothing, even if it is opened by itself. Only the dashboard may frame it.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; sandbox; frame-ancestors 'self'";
 
-pub(crate) fn routes() -> Vec<Route> {
-    vec![
-        Route::get("/task/{name}/run/{run}/page/{number}", show),
-        Route::get("/task/{name}/run/{run}/page/{number}/source", source),
-    ]
-}
-
-async fn show(at: TaskPage, Path((_, run, number)): Path<(String, String, usize)>) -> Result<Html<String>, WebError> {
+pub(super) async fn show(
+    at: TaskPage,
+    Path((_, run, number)): Path<(String, String, usize)>,
+) -> Result<Html<String>, WebError> {
     let (id, meta, _) = stored_page(&at.web, at.task(), &run, number).await?;
     let source = at.address(&format!("/run/{id}/page/{number}/source"));
     let body = html! {
@@ -48,7 +43,7 @@ async fn show(at: TaskPage, Path((_, run, number)): Path<(String, String, usize)
     Ok(at.show(TaskTab::Runs, body))
 }
 
-async fn source(
+pub(super) async fn source(
     State(web): State<SharedState>,
     headers: HeaderMap,
     TaskPath(task): TaskPath,

@@ -2,7 +2,6 @@
 //! in a sandboxed process of its own; nothing is published or stored.
 
 mod show;
-mod list;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +18,6 @@ use crate::tasks;
 use crate::tasks::ScriptText;
 use crate::web::SharedState;
 use crate::web::error::WebError;
-use crate::web::route::Route;
 use crate::web::task_path::TaskPath;
 use crate::web::threads::blocking;
 
@@ -33,17 +31,6 @@ const IDLE_LIMIT: Duration = Duration::from_secs(600);
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 /// The page is shown after this time even if the step is still running.
 const STEP_WAIT: Duration = Duration::from_secs(20);
-
-pub(crate) fn routes() -> Vec<Route> {
-    vec![
-        Route::get("/task/{name}/step", show),
-        Route::post("/task/{name}/step", begin),
-        Route::post("/task/{name}/step/next", next),
-        Route::post("/task/{name}/step/back", back),
-        Route::post("/task/{name}/step/end", end),
-        Route::get("/task/{name}/step/source", page_source),
-    ]
-}
 
 /// The open sessions, one per task.
 #[derive(Clone, Default)]
@@ -116,7 +103,7 @@ impl StepSessions {
     }
 }
 
-async fn show(at: TaskPage) -> Result<Html<String>, WebError> {
+pub(super) async fn show(at: TaskPage) -> Result<Html<String>, WebError> {
     let body = match at.web.step_sessions.get(at.task()) {
         None => show::start_form(&at.visitor, at.task()),
         Some(walk) => {
@@ -134,7 +121,7 @@ async fn show(at: TaskPage) -> Result<Html<String>, WebError> {
     Ok(at.show(TaskTab::Step, body))
 }
 
-async fn begin(at: TaskPage) -> Result<Redirect, WebError> {
+pub(super) async fn begin(at: TaskPage) -> Result<Redirect, WebError> {
     at.web.step_sessions.lock().remove(at.task());
     if at.web.step_sessions.lock().len() >= MAX_SESSIONS {
         return Err(WebError::Refused(format!(
@@ -143,7 +130,7 @@ async fn begin(at: TaskPage) -> Result<Redirect, WebError> {
     }
     let dir = at.dir();
     let read = blocking(move || tasks::read(&dir).map(|folder| (ScriptText::of(&folder), folder)));
-    let (text, folder) = read.await?.map_err(|problem| WebError::Refused(problem.to_string()))?;
+    let (text, folder) = read.await??;
     let folder = Arc::new(folder);
     let started = at.web.daemon.runner.start_stepping(&folder).await;
     let (stepping, stepped) = started.map_err(|error| WebError::Refused(error.to_string()))?;
@@ -153,11 +140,11 @@ async fn begin(at: TaskPage) -> Result<Redirect, WebError> {
     Ok(step_page(at.task()))
 }
 
-async fn next(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Redirect, WebError> {
+pub(super) async fn next(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Redirect, WebError> {
     step_session(&web, &task, true).await
 }
 
-async fn back(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Redirect, WebError> {
+pub(super) async fn back(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Redirect, WebError> {
     step_session(&web, &task, false).await
 }
 
@@ -170,12 +157,12 @@ async fn step_session(web: &SharedState, task: &TaskName, forward: bool) -> Resu
     Ok(step_page(task))
 }
 
-async fn end(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Redirect {
+pub(super) async fn end(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Redirect {
     web.step_sessions.lock().remove(&task);
     step_page(&task)
 }
 
-async fn page_source(
+pub(super) async fn page_source(
     State(web): State<SharedState>,
     headers: HeaderMap,
     TaskPath(task): TaskPath,

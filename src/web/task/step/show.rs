@@ -4,16 +4,17 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use crate::model::{StepwiseState, TaskName};
-use crate::show::trace;
+use crate::show::times;
 use crate::tasks::ScriptText;
 use crate::web::components;
 use crate::web::session::SessionUser;
 
 use super::super::task_page::address;
-use super::list;
 
 /// Longer values of variables are truncated.
 const MOST_CHARS: usize = 500;
+/// Longer steps are truncated; robot.toml has at most 64 kB.
+const MOST_STEP_CHARS: usize = 4_000;
 
 pub(super) fn start_form(visitor: &SessionUser, task: &TaskName) -> Markup {
     html! {
@@ -38,7 +39,7 @@ pub(super) fn walk(visitor: &SessionUser, task: &TaskName, walk: &StepwiseState,
         div #walk data-live {
             (actions(visitor, task, walk, look))
             div.walk {
-                (list::list(walk, look.text))
+                (list(walk, look.text))
                 div {
                     @if let Some(last) = &walk.last { (step(last)) }
                     @else { p.empty { "No step has been executed yet." } }
@@ -94,7 +95,7 @@ fn step(last: &Value) -> Markup {
         }
         ul { @for line in last["trace"].as_array().into_iter().flatten() {
             li {
-                span.faint { (trace::after(line["since_step_ms"].as_u64().unwrap_or(0))) }
+                span.faint { (times::after(line["since_step_ms"].as_u64().unwrap_or(0))) }
                 " " (text(&line["text"]))
             }
         } }
@@ -132,5 +133,46 @@ fn page(page: &Value, text: impl Fn(&Value) -> String) -> Markup {
             }
             dt { "Text" } dd { (text(&page["text"])) }
         }
+    }
+}
+
+/// The steps, each with its text from robot.toml; the next one and the last executed one are unfolded. The file only
+/// names secrets, so none is shown.
+fn list(walk: &StepwiseState, text: &ScriptText) -> Markup {
+    html! {
+        ol.steps aria-label="Steps" {
+            @for (at, verb) in walk.steps.iter().enumerate() {
+                li.done[at < walk.done] aria-current=[(at == walk.done).then_some("step")] {
+                    details open[at == walk.done || at + 1 == walk.done] {
+                        summary { (at + 1) " " code { (verb) } " " span.faint { (step_class(at, walk.done)) } }
+                        @match text.step(at) {
+                            Some(text) => pre { (components::truncated(text, MOST_STEP_CHARS)) },
+                            None => p { (implicit_step_note(verb)) },
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn step_class(at: usize, done: usize) -> &'static str {
+    match at.cmp(&done) {
+        std::cmp::Ordering::Less => "done",
+        std::cmp::Ordering::Equal => "next",
+        std::cmp::Ordering::Greater => "",
+    }
+}
+
+/// Explains a step that robot.toml does not contain.
+fn implicit_step_note(verb: &str) -> &'static str {
+    match verb {
+        "get" => "There is no robot.toml, so pieme fetches the `url` of task.toml.",
+        "paginate" => {
+            "There is no robot.toml, so pieme extracts the rows of this page and follows the next links, until a page \
+             has no new rows or `limits.max_pages` is reached."
+        }
+        "extract" => "No step of robot.toml extracts rows, so pieme extracts them from the last page.",
+        _ => "This step has no text of its own in robot.toml. The tab Files shows the whole file.",
     }
 }

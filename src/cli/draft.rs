@@ -1,0 +1,152 @@
+//! `pieme curl2robot` and `pieme har2robot`: draft a robot.toml from a copied cURL command or a recorded HAR file. The
+//! draft is printed, or written into a new task folder, and the secrets to store are listed.
+
+use std::fs::{self, File};
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{CliError, VerbResult, exit, output, task_name};
+use crate::draft::{self, Draft, HarError, MAX_CURL_BYTES, MAX_HAR_BYTES};
+use crate::tasks::{self, ROBOT_FILE, TASK_FILE};
+
+/// Draft a robot.toml from a copied cURL command
+///
+/// The command follows `--`, or is read from a file or stdin, as the browser's “Copy as cURL” writes it, for bash or
+/// for Windows' cmd. Passwords, keys and tokens are replaced by `${secret:NAME}`, and the files to store them in are
+/// listed.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme curl2robot -- curl 'https://shop.example/list?page=2' -H 'x-requested-with: XMLHttpRequest'
+  pieme curl2robot copied.txt -o tasks/shop      writes task.toml and robot.toml into tasks/shop
+  xclip -o | pieme curl2robot > tasks/shop/robot.toml")]
+pub(super) struct CurlArgs {
+    /// File with the command; default, or `-`: stdin
+    file: Option<PathBuf>,
+    /// The command itself
+    #[arg(last = true, value_name = "CURL COMMAND")]
+    words: Vec<String>,
+    #[command(flatten)]
+    output: DraftOutput,
+}
+
+/// Draft a robot.toml from a recorded visit (HAR file)
+///
+/// Record in the browser's network panel: log in, open the list, go to its second page, open one row; then “Save all as
+/// HAR with content”. Requests that lead to the list become steps; images, scripts and other sites are left out.
+/// Passwords, keys and tokens are replaced by `${secret:NAME}`. The HAR file itself contains them: delete it
+/// afterwards.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme har2robot shop.example.har
+  pieme har2robot shop.example.har -o tasks/shop   writes task.toml and robot.toml into tasks/shop")]
+pub(super) struct HarArgs {
+    /// The HAR file
+    file: PathBuf,
+    #[command(flatten)]
+    output: DraftOutput,
+}
+
+#[derive(clap::Args)]
+struct DraftOutput {
+    /// Write task.toml and robot.toml into this new task folder; nothing is overwritten
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print JSON: both files and the names of the secrets
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn from_curl(args: &CurlArgs) -> VerbResult {
+    let draft = if args.words.is_empty() {
+        draft::from_curl(&pasted(args)?)
+    } else if args.file.is_some() {
+        return Err(CliError::usage("give the command after `--` or in a file, not both"));
+    } else {
+        draft::from_curl_words(&args.words)
+    };
+    print_or_write(&draft.map_err(CliError::usage)?, &args.output)
+}
+
+fn pasted(args: &CurlArgs) -> Result<String, CliError> {
+    let from: Box<dyn Read> = match args.file.as_ref().filter(|file| file.as_os_str() != "-") {
+        Some(file) => Box::new(open(file)?),
+        None => {
+            if std::io::stdin().is_terminal() {
+                output::note("Paste the command, then press Ctrl-D.");
+            }
+            Box::new(std::io::stdin())
+        }
+    };
+    let mut bytes = Vec::new();
+    let read = from.take(MAX_CURL_BYTES as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| CliError::usage(format!("cannot read the command: {error}")))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+pub(super) fn from_har(args: &HarArgs) -> VerbResult {
+    let file = open(&args.file)?;
+    // Refused before it is read, which would take seconds. A pipe has no length: its bytes are counted while reading.
+    let is_too_large = file.metadata().is_ok_and(|meta| meta.len() > MAX_HAR_BYTES);
+    let read = if is_too_large { Err(HarError::TooLarge) } else { draft::from_har(file) };
+    let draft = read.map_err(|error| CliError::usage(format!("{}: {error}", args.file.display())))?;
+    print_or_write(&draft, &args.output)
+}
+
+fn print_or_write(draft: &Draft, output: &DraftOutput) -> VerbResult {
+    for problem in tasks::check_script(&draft.task(), &draft.script()) {
+        output::note(format!("pieme: step {}: {}", problem.step(), problem.message));
+    }
+    if let Some(dir) = &output.output {
+        write(draft, dir)?;
+    }
+    if output.json {
+        let secrets: Vec<_> =
+            draft.secrets.iter().map(|it| json!({ "name": it.name, "what": it.description })).collect();
+        output::json(&json!({ "robot": draft.robot_toml(), "task": draft.task_toml(), "secrets": secrets }));
+    } else if output.output.is_none() {
+        output::say(draft.robot_toml().trim_end());
+    }
+    note_secrets(draft);
+    Ok(exit::DONE)
+}
+
+fn open(file: &Path) -> Result<File, CliError> {
+    File::open(file).map_err(|error| CliError::usage(format!("cannot read {}: {error}", file.display())))
+}
+
+/// Lists the commands that store the secrets. Values are never printed: the person fills them in.
+fn note_secrets(draft: &Draft) {
+    if draft.secrets.is_empty() {
+        return;
+    }
+    output::note("\nSecrets were left out. Store each beside config.toml:");
+    for secret in &draft.secrets {
+        output::note(format!(
+            "  (umask 077; mkdir -p secrets; printf %s '…' > secrets/{})   # {}",
+            secret.name,
+            output::cell(&secret.description, 120)
+        ));
+    }
+}
+
+fn write(draft: &Draft, dir: &Path) -> Result<(), CliError> {
+    task_name(&dir.file_name().unwrap_or_default().to_string_lossy())?;
+    let files = [(TASK_FILE, draft.task_toml()), (ROBOT_FILE, draft.robot_toml())];
+    if let Some((file, _)) = files.iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()) {
+        let sentence =
+            format!("{} exists already and nothing is overwritten; choose another folder", dir.join(file).display());
+        return Err(CliError::usage(sentence));
+    }
+    fs::create_dir_all(dir).map_err(CliError::unwritable(dir))?;
+    // robot.toml first: a folder becomes a task by its task.toml.
+    for (file, text) in files.iter().rev() {
+        let path = dir.join(file);
+        File::create_new(&path)
+            .and_then(|mut new| new.write_all(text.as_bytes()))
+            .map_err(CliError::unwritable(&path))?;
+        output::note(format!("Wrote {}", path.display()));
+    }
+    Ok(())
+}
