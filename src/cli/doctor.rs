@@ -1,8 +1,8 @@
 //! `pieme doctor`: checks the machine, the sandbox, the daemon, the database and the task folders.
 
+mod rights;
 mod unit;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,6 @@ use crate::model::task::Engine;
 use crate::robot;
 use crate::sandbox::{self, SandboxError};
 use crate::store::Store;
-use crate::tasks::folder::is_shared;
 use crate::tasks::{TaskFolder, TaskRegistry};
 
 use super::permissions::DaemonUser;
@@ -42,8 +41,6 @@ pub(super) struct Args {
     only: Vec<String>,
 }
 
-/// Mode bits by which group and others may write.
-const WRITE_BY_OTHERS: u32 = 0o022;
 /// How long the daemon may take to answer on a busy machine.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Alerts whose delivery is checked.
@@ -78,6 +75,7 @@ pub(super) fn run(config: &Config, path: Option<&Path>, args: Args) -> VerbResul
     found.push(check_service(config));
     found.push(check_store(config));
     found.extend(check_search_index(config));
+    found.extend(rights::check_state(config));
     found.push(check_free_space(&config.state));
     found.extend(check_tasks(config, unit.as_ref()));
     found.extend(check_alerts(config));
@@ -232,11 +230,6 @@ fn check_alerts(config: &Config) -> Option<DoctorFinding> {
     })
 }
 
-/// Whether users other than owner and sharing group may write here.
-fn is_writable_by_others(mode: u32) -> bool {
-    mode & WRITE_BY_OTHERS & if is_shared(mode) { 0o007 } else { 0o077 } != 0
-}
-
 /// Compares the systemd unit with the configuration.
 fn check_systemd_unit(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding> {
     let Some(unit) = unit else { return Vec::new() };
@@ -279,24 +272,18 @@ fn check_permissions(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<Doc
 fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding> {
     let mut registry = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
     registry.rescan();
-    let mut found = Vec::new();
-    if let Ok(meta) = config.tasks.metadata()
-        && is_writable_by_others(meta.permissions().mode())
-    {
-        let sentence = format!("{0} can be written by other users: type `chmod go-w {0}`", config.tasks.display());
-        found.push(bad("tasks", sentence));
-    }
     let broken: Vec<String> =
         registry.iter().filter(|(_, entry)| entry.problem.is_some()).map(|(name, _)| name.to_string()).collect();
     let all = registry.iter().count();
-    found.push(match broken.len() {
+    let mut found = vec![match broken.len() {
         0 => good("tasks", format!("{all} in {}, no mistakes", config.tasks.display())),
         _ => bad(
             "tasks",
             format!("{} of {all} have mistakes: {}; see `pieme validate`", broken.len(), broken.join(", ")),
         ),
-    });
+    }];
     let folders: Vec<_> = registry.iter().filter_map(|(_, entry)| entry.good.clone()).collect();
+    found.extend(rights::check_task_folders(config, &folders));
     found.extend(check_permissions(config, &folders));
     for folder in &folders {
         let mut names = secrets::names(&folder.task, &folder.script);

@@ -8,6 +8,7 @@ use comfy_table::{ContentArrangement, Row, Table, presets};
 use serde::Serialize;
 
 use super::{CliError, VerbResult, exit};
+use crate::model::{for_terminal, is_terminal_control};
 
 /// Prints a line on stdout.
 pub(super) fn say(line: impl Display) {
@@ -33,16 +34,17 @@ pub(super) fn answer(value: &impl Serialize) -> VerbResult {
     Ok(exit::DONE)
 }
 
-/// Writes bytes unchanged to stdout.
+/// Writes bytes to stdout, unchanged unless it is a terminal.
 pub(super) fn bytes(bytes: &[u8]) -> io::Result<()> {
-    io::stdout().lock().write_all(bytes)
+    let mut stdout = SafeStdout::new();
+    stdout.write_all(bytes).and_then(|()| stdout.flush())
 }
 
 /// Shows the question and reads a line; none at the end of input.
 pub(super) fn prompt(question: &str) -> Result<Option<String>, CliError> {
     let mut stdout = io::stdout().lock();
     let mut line = String::new();
-    let asked = write!(stdout, "{question}").and_then(|()| stdout.flush());
+    let asked = write!(stdout, "{}", for_terminal(question)).and_then(|()| stdout.flush());
     let read = asked.and_then(|()| io::stdin().lock().read_line(&mut line)).map_err(CliError::failed)?;
     Ok((read > 0).then(|| line.trim().to_owned()))
 }
@@ -86,9 +88,9 @@ pub(super) fn terminal_width() -> Option<usize> {
     Table::new().width().map(usize::from)
 }
 
-/// Makes text of a site safe for the terminal: no escape sequences, no line breaks, at most `most` columns wide.
+/// Makes text of a site safe for a table: no escape sequences, no line breaks, at most `most` columns wide.
 pub(super) fn cell(text: &str, most: usize) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { '·' } else { c }).collect();
+    let clean: String = text.chars().map(|c| if is_terminal_control(c) { '·' } else { c }).collect();
     let mut width = 0;
     let mut shown = String::new();
     for c in clean.chars() {
@@ -102,7 +104,40 @@ pub(super) fn cell(text: &str, most: usize) -> String {
     shown
 }
 
-fn write(stream: &mut impl Write, line: impl Display) {
+/// Bytes for stdout that may be a terminal. They are text then, written in whole lines.
+pub(super) struct SafeStdout {
+    /// The line so far; `None` where stdout is no terminal.
+    line: Option<Vec<u8>>,
+}
+
+impl SafeStdout {
+    pub fn new() -> SafeStdout {
+        SafeStdout { line: io::stdout().is_terminal().then(Vec::new) }
+    }
+}
+
+impl Write for SafeStdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(line) = &mut self.line else { return io::stdout().write(bytes) };
+        line.extend_from_slice(bytes);
+        if let Some(end) = line.iter().rposition(|byte| *byte == b'\n') {
+            let whole: Vec<u8> = line.drain(..=end).collect();
+            io::stdout().write_all(for_terminal(&String::from_utf8_lossy(&whole)).as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let rest = self.line.as_mut().map(std::mem::take).unwrap_or_default();
+        io::stdout().write_all(for_terminal(&String::from_utf8_lossy(&rest)).as_bytes())?;
+        io::stdout().flush()
+    }
+}
+
+/// On a terminal, nothing but colours of pieme's own has an effect.
+fn write(stream: &mut (impl Write + IsTerminal), line: impl Display) {
+    let line = line.to_string();
+    let line = if stream.is_terminal() { for_terminal(&line) } else { line.into() };
     if let Err(error) = writeln!(stream, "{line}")
         && error.kind() == io::ErrorKind::BrokenPipe
     {

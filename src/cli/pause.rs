@@ -64,7 +64,7 @@ fn by_daemon(config: &Config, names: &[TaskName], paused: bool) -> Result<(), Cl
 }
 
 fn from_here(config: &Config, names: &[TaskName], paused: bool) -> Result<(), CliError> {
-    std::fs::create_dir_all(&config.state).map_err(CliError::failed)?;
+    config.prepare_state_folder().map_err(CliError::failed)?;
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     for name in names {

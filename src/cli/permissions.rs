@@ -128,6 +128,6 @@ fn name_of_group(id: u32) -> String {
     Group::from_gid(Gid::from_raw(id)).ok().flatten().map_or_else(|| id.to_string(), |group| group.name)
 }
 
-fn name_of_user(id: u32) -> String {
+pub(super) fn name_of_user(id: u32) -> String {
     User::from_uid(Uid::from_raw(id)).ok().flatten().map_or_else(|| id.to_string(), |user| user.name)
 }

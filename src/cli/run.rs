@@ -95,7 +95,7 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, CliError
 
 async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliError> {
     let name = &folder.name.clone();
-    std::fs::create_dir_all(&config.state).map_err(CliError::failed)?;
+    config.prepare_state_folder().map_err(CliError::failed)?;
     let _lock = StateLock::take(&config.lock())?;
     let mut store = Store::open(&config.store)?;
     store.set_retention(gc::retention(config));

@@ -21,7 +21,7 @@ pub enum ListenAddress {
 
 /// The text is not a listen address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an address to listen on; write \"127.0.0.1:8642\", \"unix:state/web.sock\" or \"off\"")]
+#[error("`{0}` is not an address to listen on; write \"127.0.0.1:8642\", \"unix:/run/pieme/web.sock\" or \"off\"")]
 pub struct ListenAddressError(String);
 
 impl Default for ListenAddress {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_place_survives_its_text() {
-        for text in ["off", "127.0.0.1:8642", "[::1]:80", "unix:state/web.sock"] {
+        for text in ["off", "127.0.0.1:8642", "[::1]:80", "unix:/run/pieme/web.sock"] {
             assert_eq!(text.parse::<ListenAddress>().map(|place| place.to_string()), Ok(text.to_owned()));
         }
         for text in ["", "8642", "localhost:8642", "unix:", "on"] {

@@ -4,6 +4,7 @@ mod file;
 mod listen_address;
 pub mod secrets;
 mod settings;
+mod state_folder;
 pub mod store;
 
 use std::env;

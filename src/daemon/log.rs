@@ -7,6 +7,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::config::LogFormat;
+use crate::model::for_terminal;
 
 /// The filter without `RUST_LOG`. The scheduler logs each job that it creates at `info`. notify warns of folders that
 /// were removed while it watched them, as the drafts of `pieme add` are.
@@ -19,10 +20,24 @@ pub fn start(format: LogFormat) -> io::Result<()> {
         LogFormat::Journal => tracing_journald::layer()?.boxed(),
         LogFormat::Json => fmt::layer().json().with_writer(io::stderr).boxed(),
         LogFormat::Human | LogFormat::Auto => {
-            fmt::layer().with_target(false).with_ansi(io::stderr().is_terminal()).with_writer(io::stderr).boxed()
+            fmt::layer().with_target(false).with_ansi(io::stderr().is_terminal()).with_writer(|| SafeStderr).boxed()
         }
     };
     tracing_subscriber::registry().with(layer.with_filter(filter)).try_init().map_err(io::Error::other)
+}
+
+/// The logger writes each line at once. Text of a site in it has no effect on a terminal.
+struct SafeStderr;
+
+impl io::Write for SafeStderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stderr().write_all(for_terminal(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 fn resolve_format(format: LogFormat) -> LogFormat {

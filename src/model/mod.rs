@@ -15,6 +15,7 @@ pub mod shortage;
 mod statistics;
 mod store_address;
 pub mod task;
+mod terminal_text;
 mod unit;
 mod value;
 
@@ -36,5 +37,6 @@ pub use statistics::{
 };
 pub use store_address::{AddressError, PostgresAddress, PostgresTimeouts, StoreAddress};
 pub use task::{Task, TaskName};
+pub use terminal_text::{for_terminal, is_terminal_control};
 pub use unit::{ByteSize, TimeSpan};
 pub use value::{Facet, Value, ValueColumn};

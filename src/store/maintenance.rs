@@ -7,6 +7,19 @@ use super::retention::RetentionLimits;
 use super::sql::SqlSession;
 use super::timestamp;
 
+/// Stops the query that a store executes at this moment. A query that begins later is not stopped.
+pub struct Interrupter(Box<dyn Fn() + Send + Sync>);
+
+impl Interrupter {
+    pub(super) fn new(interrupt: impl Fn() + Send + Sync + 'static) -> Interrupter {
+        Interrupter(Box::new(interrupt))
+    }
+
+    pub fn interrupt(&self) {
+        (self.0)();
+    }
+}
+
 /// Maintenance of the database.
 pub trait Maintenance {
     fn set_retention(&mut self, keep: RetentionLimits);
@@ -19,6 +32,9 @@ pub trait Maintenance {
 
     /// Checks the integrity of the whole database, whatever its size, as far as that is possible from here.
     fn quick_check(&self) -> StoreResult<()>;
+
+    /// For stopping a query of this store from another thread. Only for stores that read.
+    fn interrupter(&self) -> Interrupter;
 
     /// Sizes of the file and of its write-ahead log; none where a server keeps them.
     fn file_bytes(&self) -> Option<(u64, u64)> {

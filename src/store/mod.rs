@@ -51,7 +51,7 @@ pub use fleet::{FleetMembership, HeartbeatReport, Member};
 pub use folders::{FolderVersion, SharedFile, SharedFolders};
 pub use gc::{GarbageCollection, GcCounts};
 pub use history::History;
-pub use maintenance::Maintenance;
+pub use maintenance::{Interrupter, Maintenance};
 pub use migrate::{CopyCounts, copy, refuse_if_daemons_active};
 pub use outbox::{AlertStateUpdate, AlertTask, AlertTaskFilter, Delivery, Outbox, OutboxEntry, OutgoingAlert};
 pub use record_history::{RecordEvent, RecordHistory, TimedValue};

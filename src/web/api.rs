@@ -46,8 +46,10 @@ pub(super) fn routes() -> Vec<Route> {
     routes
 }
 
-async fn openapi() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
+/// With the name that the session cookie has here.
+async fn openapi(State(web): State<SharedState>) -> Response {
+    let text = OPENAPI.replace("pieme_session", &web.instance.session_cookie);
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 async fn status(State(web): State<SharedState>) -> Result<Json<Value>, WebError> {

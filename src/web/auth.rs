@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, Request, State};
 use axum::http::Method;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::request::Parts;
@@ -13,12 +13,15 @@ use axum::response::{IntoResponse, Redirect, Response};
 use url::{Url, form_urlencoded};
 
 use crate::config::Config;
+use crate::daemon::http::peer::Peer;
 use crate::daemon::http::server::is_loopback_host;
 
+use super::audit::AuditEntry;
 use super::error;
 use super::error::WebError;
 use super::route::{Access, MAX_BODY_BYTES};
-use super::session::{LOGIN_COOKIE, SESSION_COOKIE, SessionUser, cookie};
+use super::session::{SessionUser, cookie, hash};
+use super::threads::blocking;
 use super::token::{CSRF_FIELD, CSRF_HEADER};
 use super::{DashboardState, SharedState};
 
@@ -83,22 +86,46 @@ pub(super) async fn authorize(
     if changes && !is_same_origin(request.headers()) {
         return WebError::ForeignOrigin.into_response();
     }
-    let session = cookie(request.headers(), SESSION_COOKIE).filter(|id| web.sessions.is_open(&web.config, id));
+    let named = cookie(request.headers(), &web.instance.session_cookie);
+    let session = named.filter(|id| web.sessions.is_open(&web.config, id));
     if access == Access::LoggedIn && session.is_none() {
         return redirect_to_login(&request);
     }
-    // Before the login, the CSRF token belongs to the cookie that came with the login form.
-    let known_by = session.clone().or_else(|| cookie(request.headers(), LOGIN_COOKIE));
+    // The CSRF token of the login form belongs to the cookie that came with it.
+    let known_by = match access {
+        Access::LoggedIn => session.clone(),
+        Access::Public => cookie(request.headers(), &web.instance.login_cookie),
+    };
     if changes {
         request = match check_csrf_token(&web, known_by.as_deref(), request).await {
             Ok(request) => request,
             Err(trouble) => return trouble.into_response(),
         };
     }
+    let entry = changes.then(|| audit_entry(&request, session.as_deref()));
     if let Some(id) = session {
-        request.extensions_mut().insert(SessionUser { csrf_token: web.csrf_key.token(&id) });
+        request.extensions_mut().insert(SessionUser { csrf_token: web.instance.csrf_key.token(&id) });
     }
-    next.run(request).await
+    let response = next.run(request).await;
+    if let Some(entry) = entry {
+        let status = response.status();
+        // A log that cannot be written does not hold up the answer.
+        let _ = blocking(move || web.audit.write(entry, status)).await;
+    }
+    response
+}
+
+fn audit_entry(request: &Request, session: Option<&str>) -> AuditEntry {
+    let peer = request.extensions().get::<ConnectInfo<Peer>>().map(|ConnectInfo(peer)| peer);
+    AuditEntry {
+        peer: match peer {
+            Some(Peer::Address(address)) => address.to_string(),
+            _ => "socket".to_owned(),
+        },
+        session: session.map(|id| hash(id)[..8].to_owned()),
+        method: request.method().to_string(),
+        path: request.uri().path().to_owned(),
+    }
 }
 
 /// Leads to the login, which leads back to the requested page. Programs get 401 instead.
@@ -143,7 +170,9 @@ async fn check_csrf_token(
         fields.find(|(name, _)| name == CSRF_FIELD).map(|(_, value)| value.into_owned())
     });
     match (known_by, said) {
-        (Some(id), Some(token)) if web.csrf_key.verify(id, &token) => Ok(Request::from_parts(parts, Body::from(body))),
+        (Some(id), Some(token)) if web.instance.csrf_key.verify(id, &token) => {
+            Ok(Request::from_parts(parts, Body::from(body)))
+        }
         _ => Err(WebError::NoToken),
     }
 }

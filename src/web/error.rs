@@ -42,6 +42,10 @@ pub(super) enum WebError {
     Refused(String),
     #[error("Too many wrong passwords. Try again in {} s.", .0.as_secs().max(1))]
     TooFast(Duration),
+    #[error("Too many requests at the same time. Try again in a moment.")]
+    Busy,
+    #[error("This took too long and was stopped. Ask for less: more letters of a word, or more words.")]
+    TooSlow,
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error("Internal error. The daemon's log says more (journalctl -u pieme-daemon).")]
@@ -58,7 +62,7 @@ impl WebError {
             WebError::Bad(_) => StatusCode::BAD_REQUEST,
             WebError::Refused(_) => StatusCode::CONFLICT,
             WebError::TooFast(_) => StatusCode::TOO_MANY_REQUESTS,
-            WebError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+            WebError::Store(_) | WebError::Busy | WebError::TooSlow => StatusCode::SERVICE_UNAVAILABLE,
             WebError::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -81,9 +85,12 @@ impl IntoResponse for WebError {
         }
         let (status, sentence) = (self.status(), self.to_string());
         let mut response = (status, layout::message_page("Error", &sentence)).into_response();
-        if let WebError::TooFast(wait) = self {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
-        }
+        let wait = match self {
+            WebError::TooFast(wait) => Some(wait.as_secs().max(1)),
+            WebError::Busy => Some(1),
+            _ => None,
+        };
+        response.headers_mut().extend(wait.map(|wait| (RETRY_AFTER, HeaderValue::from(wait))));
         response.extensions_mut().insert(ErrorMessage(sentence));
         response
     }

@@ -13,8 +13,7 @@ use tokio::time::sleep;
 
 use crate::config::ListenAddress;
 use crate::daemon::http::connections::{LimitedListener, ListenerHealth};
-
-use super::peer::Peer;
+use crate::daemon::http::serve as http;
 
 /// Each open page holds one connection for its events, and a browser opens six at a time.
 const MOST_CONNECTIONS: usize = 256;
@@ -26,24 +25,20 @@ const SOCKET_MODE: u32 = 0o660;
 /// Serves until the daemon ends, and writes the address to the file `note`.
 pub(super) fn serve(place: ListenAddress, router: Router, note: PathBuf, mut listening: ListenerHealth) {
     tokio::spawn(async move {
-        let service = router.into_make_service_with_connect_info::<Peer>();
-        let served = match &place {
-            ListenAddress::Off => return,
+        match &place {
+            ListenAddress::Off => {}
             ListenAddress::Tcp(address) => {
                 let listener = until_open(&place, &mut listening, || TcpListener::bind(address)).await;
                 if let Ok(at) = listener.local_addr() {
                     report_open(&format!("http://{at}/"), at.ip().is_loopback(), &note);
                 }
-                axum::serve(LimitedListener::new(listener, MOST_CONNECTIONS, listening), service).await
+                http::serve(LimitedListener::new(listener, MOST_CONNECTIONS, listening), router).await;
             }
             ListenAddress::Unix(path) => {
                 let listener = until_open(&place, &mut listening, || async { open_socket(path) }).await;
                 report_open(&place.to_string(), true, &note);
-                axum::serve(LimitedListener::new(listener, MOST_CONNECTIONS, listening), service).await
+                http::serve(LimitedListener::new(listener, MOST_CONNECTIONS, listening), router).await;
             }
-        };
-        if let Err(error) = served {
-            tracing::error!(%place, %error, "web server: ended");
         }
     });
 }

@@ -1,19 +1,21 @@
 //! Login and logout.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Form;
 use axum::extract::{ConnectInfo, Query, State};
 use axum::http::HeaderMap;
 use axum::http::header::{ORIGIN, SET_COOKIE};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use crate::daemon::http::peer::Peer;
+
 use super::error::WebError;
-use super::peer::Peer;
 use super::route::Route;
-use super::session::{LOGIN_COOKIE, SESSION_COOKIE, cookie, set_cookie};
+use super::session::{cookie, set_cookie, set_lasting_cookie};
 use super::threads::blocking;
 use super::token::CSRF_FIELD;
 use super::{SharedState, layout, password, token};
@@ -40,9 +42,9 @@ async fn form(
         return Ok(layout::public_page("No password yet", no_password_notice(&web)).into_response());
     };
     // An existing cookie is kept, so that login forms in two windows both stay valid.
-    let known_by = cookie(&headers, LOGIN_COOKIE).unwrap_or_else(token::random_id);
-    let body = login_markup(&web.csrf_key.token(&known_by), wish.next.as_deref(), None);
-    let door = set_cookie(LOGIN_COOKIE, Some(&known_by), false);
+    let known_by = cookie(&headers, &web.instance.login_cookie).unwrap_or_else(token::random_id);
+    let body = login_markup(&web.instance.csrf_key.token(&known_by), wish.next.as_deref(), None);
+    let door = set_cookie(&web.instance.login_cookie, Some(&known_by), false);
     Ok(([(SET_COOKIE, door)], layout::public_page("Log in", body)).into_response())
 }
 
@@ -59,26 +61,35 @@ async fn log_in(
     Form(said): Form<PasswordForm>,
 ) -> Result<Response, WebError> {
     let hash = password::read(&web.config).map_err(password_file_error)?.ok_or(WebError::LogIn)?;
+    // Wrong passwords of others do not lock out a browser that has logged in before; its own count.
+    let device = web.instance.device(&headers);
+    let peer = device.clone().map_or(peer, Peer::Device);
     web.throttle.admit(&peer, Instant::now()).map_err(WebError::TooFast)?;
     let (known, tried) = (hash.clone(), said.password);
     let is_right = blocking(move || password::verify(&known, &tried)).await?;
     if !is_right {
         tracing::warn!(?peer, "dashboard: wrong password");
-        let known_by = cookie(&headers, LOGIN_COOKIE).unwrap_or_default();
-        let body = login_markup(&web.csrf_key.token(&known_by), said.next.as_deref(), Some("Wrong password."));
+        let known_by = cookie(&headers, &web.instance.login_cookie).unwrap_or_default();
+        let body = login_markup(&web.instance.csrf_key.token(&known_by), said.next.as_deref(), Some("Wrong password."));
         return Ok((axum::http::StatusCode::FORBIDDEN, layout::public_page("Log in", body)).into_response());
     }
     web.throttle.forget(&peer);
     let is_secure = headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
-    let session = set_cookie(SESSION_COOKIE, Some(&web.sessions.open(hash)), is_secure);
-    Ok(([(SET_COOKIE, session)], Redirect::to(&local_path(said.next.as_deref()))).into_response())
+    let (cookies, next) = (Arc::clone(&web), local_path(said.next.as_deref()));
+    let id = blocking(move || cookies.sessions.open(&cookies.config, &hash)).await?;
+    let session = set_cookie(&web.instance.session_cookie, Some(&id), is_secure);
+    let device = device.is_none().then(|| web.instance.new_device());
+    let device = device.map(|it| set_lasting_cookie(&web.instance.device_cookie, &it, is_secure));
+    let cookies = AppendHeaders([Some(session), device].into_iter().flatten().map(|it| (SET_COOKIE, it)));
+    Ok((cookies, Redirect::to(&next)).into_response())
 }
 
 async fn log_out(State(web): State<SharedState>, headers: HeaderMap) -> Response {
-    if let Some(id) = cookie(&headers, SESSION_COOKIE) {
-        web.sessions.close(&id);
+    let name = &web.instance.session_cookie;
+    if let Some(id) = cookie(&headers, name) {
+        web.sessions.close(&web.config, &id);
     }
-    ([(SET_COOKIE, set_cookie(SESSION_COOKIE, None, false))], Redirect::to("/log-in")).into_response()
+    ([(SET_COOKIE, set_cookie(name, None, false))], Redirect::to("/log-in")).into_response()
 }
 
 /// The path if it is one of the dashboard, else `/`. `//elsewhere.test` and `/\elsewhere.test` would leave it.

@@ -13,11 +13,13 @@ mod add;
 mod api;
 mod asset_route;
 mod assets;
+mod audit;
 mod auth;
 mod chart;
 mod components;
 mod error;
 mod events;
+mod instance;
 mod label;
 mod labelling_session;
 mod layout;
@@ -25,7 +27,6 @@ mod listen;
 mod login;
 mod overview;
 pub mod password;
-mod peer;
 mod read_pool;
 mod route;
 mod router;
@@ -39,6 +40,7 @@ mod throttle;
 mod token;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::Utc;
 use tokio::sync::Semaphore;
@@ -51,13 +53,14 @@ use crate::labelling::task::add::remove_abandoned;
 pub use route::{Access, Route};
 
 use add::PendingTasks;
+use audit::AuditLog;
 use events::ChangeFeed;
+use instance::Instance;
 use overview::Overview;
-use read_pool::ReadPool;
+use read_pool::{ReadLimits, ReadPool};
 use session::Sessions;
 use task::StepSessions;
 use throttle::LoginThrottle;
-use token::CsrfKey;
 
 /// State shared by all request handlers.
 pub struct DashboardState {
@@ -68,7 +71,8 @@ pub struct DashboardState {
     feed: ChangeFeed,
     sessions: Sessions,
     throttle: LoginThrottle,
-    csrf_key: CsrfKey,
+    instance: Instance,
+    audit: AuditLog,
     /// Robots that people execute step by step.
     step_sessions: StepSessions,
     /// Starts the sandboxed processes that parse pages for labelling.
@@ -80,6 +84,9 @@ pub struct DashboardState {
 
 type SharedState = Arc<DashboardState>;
 
+/// For logged-in users, whose pages make several queries each.
+const READ_LIMITS: ReadLimits = ReadLimits { readers: 4, queue: 256, longest: Duration::from_secs(60) };
+
 /// File in the state folder that holds the dashboard's address.
 pub const ADDRESS_FILE: &str = "web-url";
 
@@ -87,15 +94,16 @@ pub const ADDRESS_FILE: &str = "web-url";
 /// taken is logged and retried; runs do not depend on it.
 pub fn open(door: DaemonHandle) {
     let config = Arc::clone(&door.runner.config);
-    let reader = ReadPool::new(Arc::clone(&config));
     if config.web.search != ListenAddress::Off {
-        let (search, listening) = (search::public_router(reader.clone()), door.listeners.register("search"));
+        let reader = ReadPool::new(Arc::clone(&config), search::PUBLIC_LIMITS);
+        let (search, listening) = (search::public_router(reader), door.listeners.register("search"));
         listen::serve(config.web.search.clone(), search, config.state.join("search-url"), listening);
     }
     if config.web.at == ListenAddress::Off {
         return;
     }
     remove_abandoned(&config.tasks, Utc::now().into());
+    let reader = ReadPool::new(Arc::clone(&config), READ_LIMITS);
     let overview = Overview::new(reader.clone(), door.clone());
     let feed = ChangeFeed::start(overview.clone());
     let listening = door.listeners.register("dashboard");
@@ -107,9 +115,10 @@ pub fn open(door: DaemonHandle) {
         store: reader,
         overview,
         feed,
-        sessions: Sessions::default(),
+        sessions: Sessions::open_file(&config),
         throttle: LoginThrottle::default(),
-        csrf_key: CsrfKey::new(),
+        instance: Instance::open(&config),
+        audit: AuditLog::new(&config),
         step_sessions: StepSessions::default(),
         config: Arc::clone(&config),
     });

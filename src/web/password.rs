@@ -1,7 +1,8 @@
 //! The dashboard's one password, stored as an argon2id hash in a file of mode 0600.
 
+use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
 use std::path::Path;
 
 use argon2::Argon2;
@@ -50,7 +51,7 @@ pub fn set(config: &Config, password: &str) -> Result<(), PasswordError> {
     let hash = Argon2::default().hash_password_with_salt(password.as_bytes(), &token::random_bytes::<16>());
     let hash = hash.map_err(PasswordError::Hash)?.to_string();
     let (folder, name) = file_of(config);
-    std::fs::create_dir_all(folder)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     Folder::open(folder)?.replace(&name, hash.as_bytes(), PRIVATE_FILE)?;
     if nix::unistd::geteuid().is_root() {
         let owner = folder.metadata()?;

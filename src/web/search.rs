@@ -2,9 +2,10 @@
 //! served on an address of its own, without a login.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Query, Request, State};
+use axum::extract::{ConnectInfo, Query, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use crate::config::Config;
+use crate::daemon::http::peer::{Peer, PeerLimit};
 use crate::model::TaskName;
 use crate::store::{self, Hit, Query as Words, QueryError, SearchResults, Snippet};
 
@@ -20,7 +22,7 @@ use super::auth;
 use super::error;
 use super::error::WebError;
 use super::layout::{self, NavItem};
-use super::read_pool::ReadPool;
+use super::read_pool::{ReadLimits, ReadPool};
 use super::route::Route;
 use super::session::SessionUser;
 use super::{SharedState, asset_route, components};
@@ -33,6 +35,18 @@ const MOST_PAGES: usize = 100;
 const MOST_CHARS: usize = 300;
 /// Longer queries are truncated.
 const MAX_QUERY_CHARS: usize = 200;
+
+/// For strangers, who can ask for anything. Two readers have 20 MB each for a query, and 4 MB of cache.
+pub(super) const PUBLIC_LIMITS: ReadLimits = ReadLimits { readers: 2, queue: 64, longest: Duration::from_secs(5) };
+/// Searches of one peer at the same time.
+const MOST_PER_PEER: usize = 32;
+
+/// What the public search page needs.
+#[derive(Clone)]
+pub(super) struct PublicSearch {
+    reader: ReadPool,
+    peers: PeerLimit,
+}
 
 pub(super) fn routes() -> Vec<Route> {
     vec![Route::get("/search", dashboard_page)]
@@ -47,7 +61,7 @@ pub(super) fn public_router(reader: ReadPool) -> Router {
         .fallback(error::no_such_page)
         .layer(middleware::from_fn_with_state(Arc::clone(&reader.config), check_loopback_host))
         .layer(middleware::from_fn(auth::add_security_headers))
-        .with_state(reader)
+        .with_state(PublicSearch { reader, peers: PeerLimit::new(MOST_PER_PEER) })
 }
 
 /// On a loopback address, refuses foreign Host headers. This stops DNS rebinding.
@@ -78,10 +92,12 @@ async fn dashboard_page(
 }
 
 async fn public_page(
-    State(reader): State<ReadPool>,
+    State(search): State<PublicSearch>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
     Query(wanted): Query<SearchParams>,
 ) -> Result<Html<String>, WebError> {
-    let found = find(&reader, &wanted).await?;
+    let _place = search.peers.enter(&peer).ok_or(WebError::Busy)?;
+    let found = find(&search.reader, &wanted).await?;
     Ok(layout::public_page("Search", page(&wanted, &found, |_| None)))
 }
 

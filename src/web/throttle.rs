@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::peer::Peer;
+use crate::daemon::http::peer::Peer;
 
 /// Wrong passwords without a wait.
 const FREE_TRIES: u32 = 5;

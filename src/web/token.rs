@@ -1,4 +1,4 @@
-//! Random ids, and CSRF tokens: an HMAC of the session id, with a key that only this process knows.
+//! Random ids, and tokens that prove that an id was given out here: an HMAC of it, with a key that nobody else knows.
 
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -10,14 +10,14 @@ const BYTES: usize = 16;
 pub(super) const CSRF_HEADER: &str = "x-pieme-token";
 pub(super) const CSRF_FIELD: &str = "token";
 
-pub(super) struct CsrfKey(hmac::Key);
+pub(super) struct KeyedHash(hmac::Key);
 
-impl CsrfKey {
-    pub fn new() -> CsrfKey {
-        CsrfKey(hmac::Key::new(hmac::HMAC_SHA256, &random_bytes::<32>()))
+impl KeyedHash {
+    pub fn new(key: &[u8]) -> KeyedHash {
+        KeyedHash(hmac::Key::new(hmac::HMAC_SHA256, key))
     }
 
-    /// The CSRF token that belongs to this session id.
+    /// The token that belongs to this id.
     pub fn token(&self, id: &str) -> String {
         hex(hmac::sign(&self.0, id.as_bytes()).as_ref())
     }
@@ -40,7 +40,7 @@ pub(super) fn random_bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_for_one_name_and_one_key() {
-        let (key, other) = (CsrfKey::new(), CsrfKey::new());
+        let (key, other) = (KeyedHash::new(&[1]), KeyedHash::new(&[2]));
         let token = key.token("a");
         assert!(key.verify("a", &token));
         for (key, id, token) in [

@@ -54,6 +54,7 @@ mod labelling;
 mod tasks;
 mod traces;
 mod trouble;
+mod trust;
 mod typed;
 mod values;
 mod waiting;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use crate::cli::output::SafeStdout;
 use crate::export::ExportError;
 
 /// Bytes per write.
@@ -48,7 +49,7 @@ impl Destination {
 
     pub fn write(&self, write: impl FnOnce(ExportSink<'_>) -> Result<(), ExportError>) -> Result<(), ExportError> {
         match self {
-            Destination::Stdout => write(ExportSink { stream: buffered(io::stdout()), path: None }),
+            Destination::Stdout => write(ExportSink { stream: buffered(SafeStdout::new()), path: None }),
             Destination::Stream(path) => {
                 write(ExportSink { stream: buffered(OpenOptions::new().write(true).open(path)?), path: None })
             }

@@ -11,6 +11,8 @@ use nix::sys::termios::{
     FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcflush, tcgetattr, tcsetattr,
 };
 
+use crate::model::for_terminal;
+
 /// What was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyPress {
@@ -36,7 +38,7 @@ const MAX_SEQUENCE: usize = 8;
 pub(super) fn read_key(question: &str) -> io::Result<KeyPress> {
     let quiet = RawTerminal::begin()?;
     let mut stdout = io::stdout().lock();
-    write!(stdout, "{question}")?;
+    write!(stdout, "{}", for_terminal(question))?;
     stdout.flush()?;
     // Byte by byte: what follows the key belongs to the next reader.
     let mut terminal = File::from(io::stdin().as_fd().try_clone_to_owned()?);

@@ -1,6 +1,6 @@
 //! `--watch`: repeats the output, in place on a terminal, appended elsewhere.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use unicode_width::UnicodeWidthStr;
 
 use crate::config::Config;
-use crate::model::counted;
+use crate::model::{counted, for_terminal};
 
 use super::{Args, CliError, VerbResult, exit, output, show};
 
@@ -63,9 +63,9 @@ fn draw(text: &str, as_json: bool) {
     match size {
         Some(size) if !as_json => {
             let fitting = fitting(text, size.ws_col.into(), size.ws_row.into());
-            let lines = fitting.replace('\n', &format!("{CLEAR_LINE}\n"));
-            // Clears what is left of a longer previous screen.
-            output::say(format!("{HOME}{lines}{CLEAR_LINE}\n{CLEAR}"));
+            let lines = for_terminal(&fitting).replace('\n', &format!("{CLEAR_LINE}\n"));
+            // Clears what is left of a longer previous screen. A closed terminal is noticed elsewhere.
+            let _ = writeln!(io::stdout(), "{HOME}{lines}{CLEAR_LINE}\n{CLEAR}");
         }
         _ => output::say(format!("{text}{}", if as_json { "" } else { "\n" })),
     }

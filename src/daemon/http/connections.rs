@@ -16,6 +16,8 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use crate::model::shortage;
 
+use super::peer::Peer;
+
 /// A connection is closed when nothing was written to it for this long; the client can open another.
 const IDLE_LIMIT: Duration = Duration::from_secs(60);
 /// Backoff after a failed `accept`: the first pause, and the longest.
@@ -88,7 +90,7 @@ pub trait Socket: Send + Sync + 'static {
 
     fn accept_connection(&self) -> impl Future<Output = io::Result<(Self::Io, Self::Addr)>> + Send;
 
-    fn local_address(&self) -> io::Result<Self::Addr>;
+    fn peer(address: &Self::Addr) -> Peer;
 }
 
 impl Socket for TcpListener {
@@ -99,8 +101,8 @@ impl Socket for TcpListener {
         self.accept().await
     }
 
-    fn local_address(&self) -> io::Result<Self::Addr> {
-        self.local_addr()
+    fn peer(address: &Self::Addr) -> Peer {
+        Peer::at(address.ip())
     }
 }
 
@@ -112,8 +114,8 @@ impl Socket for UnixListener {
         self.accept().await
     }
 
-    fn local_address(&self) -> io::Result<Self::Addr> {
-        self.local_addr()
+    fn peer(_: &Self::Addr) -> Peer {
+        Peer::Socket
     }
 }
 
@@ -121,12 +123,18 @@ impl Socket for UnixListener {
 pub struct LimitedListener<L> {
     listener: L,
     health: ListenerHealth,
+    most: usize,
     permits: Arc<Semaphore>,
 }
 
 impl<L: Socket> LimitedListener<L> {
     pub fn new(listener: L, most: usize, listening: ListenerHealth) -> LimitedListener<L> {
-        LimitedListener { listener, health: listening, permits: Arc::new(Semaphore::new(most)) }
+        LimitedListener { listener, health: listening, most, permits: Arc::new(Semaphore::new(most)) }
+    }
+
+    /// The maximum number of connections.
+    pub fn most(&self) -> usize {
+        self.most
     }
 
     /// The next connection, with the permit that it occupies until dropped.
@@ -167,20 +175,6 @@ fn is_peer_error(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-impl<L: Socket> axum::serve::Listener for LimitedListener<L> {
-    type Io = IdleTimeout<L::Io>;
-    type Addr = L::Addr;
-
-    async fn accept(&mut self) -> (IdleTimeout<L::Io>, L::Addr) {
-        let (stream, address, permit) = self.next_connection().await;
-        (IdleTimeout { stream, deadline: Box::pin(sleep(IDLE_LIMIT)), _permit: permit }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<L::Addr> {
-        self.listener.local_address()
-    }
-}
-
 /// A connection that is closed when nothing was written to it for [`IDLE_LIMIT`], however much the client sends.
 pub struct IdleTimeout<S> {
     stream: S,
@@ -189,6 +183,10 @@ pub struct IdleTimeout<S> {
 }
 
 impl<S> IdleTimeout<S> {
+    pub fn new(stream: S, permit: OwnedSemaphorePermit) -> IdleTimeout<S> {
+        IdleTimeout { stream, deadline: Box::pin(sleep(IDLE_LIMIT)), _permit: permit }
+    }
+
     fn is_expired(&mut self, context: &mut Context<'_>) -> bool {
         self.deadline.as_mut().poll(context).is_ready()
     }
@@ -275,8 +273,8 @@ mod tests {
             }
         }
 
-        fn local_address(&self) -> io::Result<()> {
-            Ok(())
+        fn peer((): &()) -> Peer {
+            Peer::Other
         }
     }
 

@@ -5,5 +5,7 @@ pub mod control;
 pub mod handle;
 mod host_metrics;
 pub mod metrics;
+pub mod peer;
 pub mod replies;
+pub mod serve;
 pub mod server;

@@ -25,6 +25,7 @@ use crate::store::{Store, StoreError};
 use super::connections::LimitedListener;
 use super::host_metrics::HostMetrics;
 use super::metrics::{DaemonMetrics, MetricsText, print_tasks};
+use super::serve::serve;
 use crate::daemon::store_handle::StoreHandle;
 use crate::daemon::threads::blocking;
 
@@ -75,7 +76,7 @@ pub async fn listen(
         .layer(middleware::from_fn_with_state(Arc::clone(&desk), check_host))
         .with_state(desk);
     let listener = LimitedListener::new(listener, MOST_CONNECTIONS, listening);
-    tokio::spawn(async move { axum::serve(listener, router).await });
+    tokio::spawn(serve(listener, router));
     Ok(at)
 }
 

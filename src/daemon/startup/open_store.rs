@@ -101,10 +101,8 @@ async fn try_once(config: Arc<Config>, held: Option<StateLock>) -> Result<OpenAt
 }
 
 fn open_all(config: &Config, lock: &mut Option<StateLock>) -> Result<(Store, Option<FleetMember>), DaemonError> {
-    for folder in [&config.state, &config.tasks] {
-        let made = std::fs::create_dir_all(folder);
-        made.map_err(DaemonError::io(folder.display().to_string()))?;
-    }
+    std::fs::create_dir_all(&config.tasks).map_err(DaemonError::io(config.tasks.display().to_string()))?;
+    config.prepare_state_folder().map_err(DaemonError::io(config.state.display().to_string()))?;
     if lock.is_none() {
         *lock = Some(StateLock::take(&config.lock())?);
     }

@@ -175,6 +175,19 @@ impl ServerTarget {
 }
 
 impl ServerConnection {
+    /// Asks the server to cancel the query under way, without waiting for the answer.
+    pub fn cancel_query(&self) {
+        let Some(home) = runtime_handle() else { return };
+        let (token, connector) = (self.client.cancel_token(), self.target.connector.clone());
+        home.spawn(async move {
+            // The query then ends with an error, or by itself.
+            let _ = match connector {
+                Some(connector) => token.cancel_query(connector).await,
+                None => token.cancel_query(NoTls).await,
+            };
+        });
+    }
+
     /// Waits for an answer, up to `limit`. Whenever `answer_timeout` has passed, the same server must accept another
     /// connection: that distinguishes long work from a dead server. An error says why the wait was given up; the
     /// connection is then unusable.

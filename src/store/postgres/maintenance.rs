@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::{Postgres, StoreResult, verify};
-use crate::store::{Maintenance, RetentionLimits, maintenance};
+use crate::store::{Interrupter, Maintenance, RetentionLimits, maintenance};
 
 impl Maintenance for Postgres {
     fn set_retention(&mut self, keep: RetentionLimits) {
@@ -16,5 +16,9 @@ impl Maintenance for Postgres {
 
     fn quick_check(&self) -> StoreResult<()> {
         verify::verify_published(&self.session)
+    }
+
+    fn interrupter(&self) -> Interrupter {
+        self.session.interrupter()
     }
 }

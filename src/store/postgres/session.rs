@@ -19,6 +19,7 @@ use super::error::{is_transient, to_store_error};
 use super::tls;
 use super::{StoreError, StoreResult};
 use crate::model::{PostgresAddress, TimeSpan};
+use crate::store::Interrupter;
 
 /// A server that restarts is back within seconds; a longer outage fails the runs that end meanwhile.
 const MAX_RECONNECT_TIME: Duration = Duration::from_secs(10);
@@ -146,6 +147,12 @@ impl PgSession {
         }
         self.is_in_transaction.set(false);
         done
+    }
+
+    /// Cancels what the present connection executes; nothing where there is none.
+    pub fn interrupter(&self) -> Interrupter {
+        let line = self.connection.borrow().clone();
+        Interrupter::new(move || line.iter().for_each(|line| line.cancel_query()))
     }
 
     fn may_retry(&self, error: &StoreError) -> bool {

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::open::with_suffix;
 use super::verify::check;
 use super::{Sqlite, StoreResult};
-use crate::store::{FleetMembership, Maintenance, RetentionLimits, SharedFolders, maintenance};
+use crate::store::{FleetMembership, Interrupter, Maintenance, RetentionLimits, SharedFolders, maintenance};
 
 /// A file has one writer and no fleet.
 impl FleetMembership for Sqlite {}
@@ -34,6 +34,11 @@ impl Maintenance for Sqlite {
 
     fn quick_check(&self) -> StoreResult<()> {
         check(&self.connection, "PRAGMA quick_check(1)")
+    }
+
+    fn interrupter(&self) -> Interrupter {
+        let handle = self.connection.get_interrupt_handle();
+        Interrupter::new(move || handle.interrupt())
     }
 
     fn file_bytes(&self) -> Option<(u64, u64)> {

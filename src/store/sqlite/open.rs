@@ -36,6 +36,8 @@ pub(super) const PAGE_BYTES: i64 = 8_192;
 
 /// In kB, negative as SQLite requires.
 pub(super) const CACHE: i64 = -16_000;
+/// The dashboard and the search page have several readers.
+const READER_CACHE: i64 = -4_000;
 
 /// Settings of every connection. `synchronous=NORMAL` lost acknowledged commits in 1,253 of 1,500 simulated power cuts,
 /// `FULL` in none.
@@ -85,6 +87,7 @@ impl Sqlite {
             Some(unchanging) => connect(&unchanging, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?,
             None => connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?,
         };
+        connection.pragma_update(None, "cache_size", READER_CACHE)?;
         connection.pragma_update(None, "query_only", true)?;
         schema::refuse_foreign(&connection, path)?;
         Ok(Sqlite::with_connection(connection, None))

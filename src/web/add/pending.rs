@@ -132,7 +132,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Opens a store for the trial run, in the draft's own folder.
 fn open_store(config: &Config, name: &TaskName) -> Result<StoreHandle, WebError> {
     let failed = |error: std::io::Error| WebError::Refused(format!("{}: {error}", config.state.display()));
-    std::fs::create_dir_all(&config.state).map_err(failed)?;
+    config.prepare_state_folder().map_err(failed)?;
     let mut store = Store::open(&config.store)?;
     store.upsert_task(name, None, Utc::now())?;
     StoreHandle::start(store).map_err(failed)

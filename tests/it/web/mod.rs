@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 use super::stage::{Said, Stage};
 use browser::Browser;
 
-const PASSWORD: &str = "practice makes perfect";
+pub const PASSWORD: &str = "practice makes perfect";
 
 /// Starts the stage's daemon with the dashboard and a password; returns its address.
 pub fn open(stage: &mut Stage) -> String {

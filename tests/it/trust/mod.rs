@@ -1,0 +1,6 @@
+//! What a stranger, a local user, a hostile folder and a taken-over run cannot do, tried with the real programs.
+
+mod dashboard;
+mod local_users;
+mod search_page;
+mod terminal;
