@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
+use pieme::config::Config;
 use pieme::daemon::child::spawn::spawn_child;
 use pieme::protocol;
 use pieme::protocol::{FetchInput, FetchRequest, Job, ParentAnswer, RunJob, RunMessage};
@@ -19,10 +20,11 @@ use super::{PAGES, ROWS, server, this};
 /// Writes a task folder with a template, as after one label.
 pub fn lay_out(folder: &Path, port: u16) {
     fs::create_dir_all(folder.join("tasks/crawl")).expect("a task folder");
-    fs::write(folder.join("config.toml"), "tasks = \"tasks\"\nstate = \"state\"\n").expect("a file");
+    let grant = format!("[private]\n\"crawl\" = [\"127.0.0.1:{port}\"]\n");
+    fs::write(folder.join("config.toml"), format!("tasks = \"tasks\"\nstate = \"state\"\n{grant}")).expect("a file");
     let task = format!(
         "url = \"http://127.0.0.1:{port}/list?page=1\"\n[limits]\nmax_pages = 10000\nmax_requests = 10000\n\
-         [fetch]\nallow_private = true\ndelay = \"0s\"\n"
+         [fetch]\ndelay = \"0s\"\n"
     );
     fs::write(folder.join("tasks/crawl/task.toml"), task).expect("a file");
     fs::write(folder.join("page.html"), server::page(1)).expect("a file");
@@ -39,7 +41,10 @@ pub fn lay_out(folder: &Path, port: u16) {
 /// The job of one run.
 pub fn job(folder: &Path) -> Job {
     let task = tasks::read(&folder.join("tasks/crawl")).expect("a good folder");
+    let config = Config::load(&folder.join("config.toml")).expect("a good file");
+    let addresses = config.grants.current().addresses_of(&task.name);
     let fetch = FetchInput::new(&task.task, &task.script, task.template.map(|it| it.text()));
+    let fetch = FetchInput { addresses, ..fetch };
     Job::from(RunJob { fetch, details: None, confirmed: true, past: Vec::new() })
 }
 

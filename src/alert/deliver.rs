@@ -21,6 +21,8 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 pub struct DeliveryContext<'a> {
     pub settings: &'a Settings,
     pub smtp: &'a Smtp,
+    /// The ports on which the daemon itself listens; no webhook reaches them.
+    pub daemon_ports: BTreeSet<u16>,
     /// The values of the secrets that [`secrets_of`] names.
     pub secrets: BTreeMap<String, String>,
 }
@@ -80,7 +82,8 @@ async fn dispatch(
     let key = of(&means.settings.signed_with);
     let webhook_request = webhook::webhook_request(&target, notice, key.as_deref(), now);
     let webhook_request = webhook_request.ok_or(AttemptError::NoAddress)?;
-    let receipt = robot::send_webhook(webhook_request, means.settings.allow_private, TIMEOUT).await;
+    let receipt =
+        robot::send_webhook(webhook_request, means.settings.allow_private, &means.daemon_ports, TIMEOUT).await;
     let receipt = receipt.map_err(AttemptError::transport)?;
     if (200..300).contains(&receipt.status) {
         return Ok(());

@@ -1,6 +1,7 @@
 //! Sends an alert by mail: the guard connects to the server of config.toml, and lettre speaks SMTP over that
 //! connection.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -57,7 +58,7 @@ pub(super) async fn send(
 
 /// The administrator chooses the server, so private addresses are allowed; a task chooses only the recipient.
 async fn open(smtp: &Smtp, hello: &ClientId, patience: Duration) -> Result<AsyncSmtpConnection, AttemptError> {
-    let guard = Guard::for_host(&smtp.host, true);
+    let guard = Guard::for_host(&smtp.host, true, &BTreeSet::new());
     let stream = guard.connect(&smtp.host, smtp.port(), patience).await.map_err(AttemptError::transport)?;
     let stream: Box<dyn AsyncTokioStream> = match smtp.encryption {
         Encryption::Starttls | Encryption::None => Box::new(stream),

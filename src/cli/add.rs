@@ -12,7 +12,7 @@ use crate::model::{Failure, Outcome, TaskName};
 use crate::tasks::TASK_FILE;
 
 use super::help_args::HelpArgs;
-use super::{CliError, VerbResult, exit, label, output, run};
+use super::{CliError, VerbResult, exit, label, output, permissions, run};
 
 /// Create a task: fetch a page, choose its list, name the columns
 #[derive(clap::Args)]
@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Fetch pages with Chromium: for lists that are built by JavaScript
     #[arg(long)]
     browser: bool,
-    /// Allow addresses on this machine or a private network
+    /// Allow an address on this machine or a private network: adds it to [private] of config.toml
     #[arg(long)]
     allow_private: bool,
     /// Ignore the site's robots.txt (fetch.robots_txt in task.toml); ask the site's owner first
@@ -62,6 +62,14 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
         Some(name) => super::task_name(name)?,
         None => add::free_name(config, &url)?,
     };
+    add::check_free(config, &name)?;
+    if args.allow_private
+        && let Some(entry) = add::grant_private(config, &name, &url)?
+    {
+        output::note(format!("{name}: {entry} is granted in {} ([private])", config.file.display()));
+    }
+    // Not earlier: config.toml may belong to root.
+    permissions::act_as_owner(config)?;
     let draft = TaskDraft::new(config, &new_task(&args, url, name.clone()))?;
     let shortfall = trial(&draft)?;
     let is_asked = !args.picked.is_complete();
@@ -92,7 +100,6 @@ fn new_task(args: &Args, url: Url, name: TaskName) -> NewTask {
         name,
         every: args.every.clone(),
         browser: args.browser,
-        allow_private: args.allow_private,
         ignore_robots: args.ignore_robots,
         max_pages: args.max_pages,
     }
@@ -134,8 +141,7 @@ impl From<AddError> for CliError {
         let (code, hint) = match &error {
             AddError::Address { .. } | AddError::Every { .. } | AddError::Name(_) => (exit::USAGE, ""),
             AddError::Taken(_) => (exit::USAGE, " (--name NAME, `pieme label TASK`)"),
-            AddError::Private(_) => (exit::CONFIG, " (--allow-private)"),
-            AddError::Problem(_) => (exit::CONFIG, ""),
+            AddError::Private(_) | AddError::Problem(_) => (exit::CONFIG, ""),
             AddError::Io { .. } => (exit::FAILED, ""),
             AddError::NothingSeen { outcome, .. } => match outcome {
                 Outcome::Empty(_) | Outcome::Failed(Failure::Blocked) => (exit::FAILED, " (--browser)"),

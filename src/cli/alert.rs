@@ -113,8 +113,8 @@ async fn try_once(config: &Config, url: &str, notice: &Notification) -> Result<(
     alert::check(url, Some(&config.channels())).map_err(|error| format!("{}; {}", error.message, error.hint))?;
     let names = alert::secrets_of(url, settings, smtp);
     let secrets = secrets::lookup_all(config, &names).map_err(|error| error.to_string())?;
-    let done = alert::deliver(&DeliveryContext { settings, smtp, secrets }, url, notice, Utc::now()).await;
-    done.map_err(|error| error.to_string())
+    let means = DeliveryContext { settings, smtp, daemon_ports: config.grants.current().daemon_ports, secrets };
+    alert::deliver(&means, url, notice, Utc::now()).await.map_err(|error| error.to_string())
 }
 
 /// A delivery as it is printed.

@@ -65,6 +65,9 @@ tasks = \"tasks\"
 state = \"state\"
 # Any port that is free.
 web = \"127.0.0.1:0\"
+
+[private]
+\"practice-*\" = [\"127.0.0.1:8643\"]
 ";
 
 pub(super) fn run(args: Args) -> VerbResult {
@@ -155,19 +158,20 @@ async fn start_site(port: u16) -> io::Result<Site> {
 
 /// Writes configuration, task folders and the practice password; returns the path of the configuration.
 pub fn write_files(folder: &Path, port: u16) -> io::Result<PathBuf> {
+    let at_port = |text: &str| text.replace(&format!("127.0.0.1:{PORT}"), &format!("127.0.0.1:{port}"));
     for (name, text) in FILES {
         let file = folder.join("tasks").join(name);
         if let Some(parent) = file.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(file, text.replace(&format!("127.0.0.1:{PORT}"), &format!("127.0.0.1:{port}")))?;
+        fs::write(file, at_port(text))?;
     }
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join("secrets"))?;
     let secret = folder.join("secrets/practice_password");
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(secret)?;
     io::Write::write_all(&mut file, practice::PASSWORD.as_bytes())?;
     let config = folder.join("config.toml");
-    fs::write(&config, CONFIG)?;
+    fs::write(&config, at_port(CONFIG))?;
     Ok(config)
 }
 

@@ -18,7 +18,7 @@ use crate::model::task::Engine;
 use crate::robot;
 use crate::sandbox::{self, SandboxError};
 use crate::store::Store;
-use crate::tasks::{TaskFolder, TaskRegistry};
+use crate::tasks::{RegistryEntry, TaskFolder, TaskRegistry};
 
 use super::permissions::DaemonUser;
 use super::{CliError, VerbResult, exit, output};
@@ -272,8 +272,11 @@ fn check_permissions(config: &Config, folders: &[Arc<TaskFolder>]) -> Option<Doc
 fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding> {
     let mut registry = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
     registry.rescan();
+    let grants = config.grants.current();
+    let is_broken =
+        |entry: &RegistryEntry| entry.problem.is_some() || entry.good.iter().any(|it| grants.check(it).is_err());
     let broken: Vec<String> =
-        registry.iter().filter(|(_, entry)| entry.problem.is_some()).map(|(name, _)| name.to_string()).collect();
+        registry.iter().filter(|(_, entry)| is_broken(entry)).map(|(name, _)| name.to_string()).collect();
     let all = registry.iter().count();
     let mut found = vec![match broken.len() {
         0 => good("tasks", format!("{all} in {}, no mistakes", config.tasks.display())),

@@ -139,7 +139,7 @@ pub fn main() -> ExitCode {
     let config = cli.config.as_deref();
     let code = match cli.verb {
         Verb::Demo(args) => exit_code(demo::run(args)),
-        Verb::Add(args) => as_owner(config, |it| add::run(it, args)),
+        Verb::Add(args) => with_config(config, |it| add::run(it, args)),
         Verb::Status(args) => status::run(config, args),
         Verb::Run(args) => as_owner(config, |it| run::run(it, args)),
         Verb::Pause(args) => as_owner(config, |it| pause::run(it, &args, true)),

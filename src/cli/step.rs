@@ -53,9 +53,13 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let secrets = secrets_of(config, &folder)?;
     let files = tasks::read_items(&folder.dir, &folder.script)?;
     let cookies = tasks::read_cookies(&folder.dir).map_err(|error| failed(&error))?;
+    let grants = config.grants.current();
+    grants.check(&folder)?;
+    let addresses = grants.addresses_of(&name);
     let order = WalkInput {
         task: &folder.task,
         script: &folder.script,
+        addresses: &addresses,
         secrets: &secrets,
         files: &files,
         cookies: cookies.as_deref(),

@@ -12,7 +12,10 @@ use crate::alert::{Settings, Smtp};
 use crate::model::{PostgresTimeouts, TimeSpan};
 use crate::tasks::{MAX_TOML_BYTES, Problem, TomlSource};
 
+use super::ceiling::Ceiling;
+use super::grants::Grants;
 use super::listen_address::ListenAddress;
+use super::private_grants::{PrivateGrants, RawPrivateGrants};
 use super::settings::{FleetSettings, LogSettings, PageSettings, RetentionSettings};
 
 /// Chromium is searched for in the usual places.
@@ -51,11 +54,29 @@ pub(super) struct RawConfig {
     pub(super) smtp: Smtp,
     pub(super) fleet: FleetSettings,
     pub(super) postgres: PostgresTimeouts,
+    pub(super) private: RawPrivateGrants,
+    pub(super) ceiling: Ceiling,
     /// The place of `[alert.exec]` in early versions; such files are still read.
     #[serde(skip_serializing)]
     pub(super) exec: BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing)]
     pub(super) dashboard: LegacyDashboard,
+}
+
+impl RawConfig {
+    pub(super) fn parse(source: &TomlSource) -> Result<RawConfig, Problem> {
+        let file: RawConfig = source.parse()?;
+        check(source, &file)?;
+        file.grants(source)?;
+        Ok(file)
+    }
+
+    /// The tables that can change while the daemon runs.
+    pub(super) fn grants(&self, source: &TomlSource) -> Result<Grants, Problem> {
+        self.ceiling.check_settings(source)?;
+        let private = PrivateGrants::parse(source, &self.private)?;
+        Ok(Grants { private, ceiling: self.ceiling, ..Grants::default() })
+    }
 }
 
 impl Default for RawConfig {
@@ -82,6 +103,8 @@ impl Default for RawConfig {
             smtp: Smtp::default(),
             fleet: FleetSettings::default(),
             postgres: PostgresTimeouts::default(),
+            private: RawPrivateGrants::new(),
+            ceiling: Ceiling::default(),
             exec: BTreeMap::new(),
             dashboard: LegacyDashboard::default(),
         }
@@ -108,7 +131,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Problem> {
     fs::read(path).map_err(|error| problem(error.to_string()))
 }
 
-pub(super) fn check(source: &TomlSource, file: &RawConfig) -> Result<(), Problem> {
+fn check(source: &TomlSource, file: &RawConfig) -> Result<(), Problem> {
     let is_name = |name: &str| name.len() <= 100 && name.chars().all(|c| c.is_ascii_graphic());
     if file.fleet.name.is_empty() || !is_name(&file.fleet.name) {
         return Err(

@@ -31,6 +31,14 @@ impl Default for ListenAddress {
 }
 
 impl ListenAddress {
+    /// The TCP port; none where the system chooses one.
+    pub(super) fn port(&self) -> Option<u16> {
+        match self {
+            ListenAddress::Tcp(address) => Some(address.port()).filter(|port| *port != 0),
+            ListenAddress::Off | ListenAddress::Unix(_) => None,
+        }
+    }
+
     /// A relative path is relative to the folder of config.toml.
     pub(super) fn relative_to(self, folder: &Path) -> ListenAddress {
         match self {

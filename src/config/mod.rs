@@ -1,24 +1,36 @@
 //! EDGE: reads config.toml, the settings for all tasks. Relative paths are relative to the folder of config.toml.
 
+mod ceiling;
+pub mod edit;
 mod file;
+mod grants;
 mod listen_address;
+mod live_grants;
+mod private_grants;
 pub mod secrets;
 mod settings;
 mod state_folder;
 pub mod store;
+mod task_glob;
 
 use std::env;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::alert::{Channels, Settings, Smtp};
-use crate::model::{PostgresTimeouts, StoreAddress, TimeSpan};
+use crate::model::private_grant::private_line;
+use crate::model::{PostgresTimeouts, StoreAddress, TaskName, TimeSpan};
 use crate::tasks::{Problem, TomlSource};
-use file::{AUTO_BROWSER, RawConfig, check, read};
+use file::{AUTO_BROWSER, RawConfig, read};
+use live_grants::ConfigStamp;
 use store::StoreTextError;
 
+pub use ceiling::Ceiling;
+pub use grants::Grants;
 pub use listen_address::ListenAddress;
+pub use live_grants::LiveGrants;
 pub use settings::{FleetSettings, LogFormat, LogSettings, PageSettings, RetentionSettings, WebSettings};
+pub use task_glob::{TaskGlob, TaskGlobError};
 
 const FILE: &str = "config.toml";
 const SYSTEM_FILE: &str = "/etc/pieme/config.toml";
@@ -56,6 +68,8 @@ pub struct Config {
     pub fleet: FleetSettings,
     /// Timeouts for PostgreSQL; the store's address contains them too.
     pub postgres: PostgresTimeouts,
+    /// What tasks may use besides the public web; all copies of a configuration share it.
+    pub grants: LiveGrants,
 }
 
 impl Config {
@@ -84,10 +98,10 @@ impl Config {
     }
 
     pub fn load(path: &Path) -> Result<Config, Problem> {
+        let stamp = ConfigStamp::of(path);
         let bytes = read(path)?;
         let source = TomlSource::new(path.to_owned(), bytes)?;
-        let mut file: RawConfig = source.parse()?;
-        check(&source, &file)?;
+        let mut file = RawConfig::parse(&source)?;
         file.alert.exec.append(&mut file.exec);
         file.alert.dashboard = file.web_url.take();
         // `config.toml` alone has an empty parent, which is the current folder.
@@ -100,6 +114,12 @@ impl Config {
             Some(text) => store::read(text, folder, &secrets).map_err(|error| store_problem(&source, &error))?,
         };
         let store = store.with_timeouts(PostgresTimeouts { idle_in_transaction: file.fleet.lease, ..file.postgres });
+        let grants = LiveGrants::new(&whole, stamp, file.grants(&source)?);
+        let metrics = file.metrics.map(ListenAddress::Tcp).unwrap_or(ListenAddress::Off);
+        let web = file.web.or(file.dashboard.listen.map(ListenAddress::Tcp)).unwrap_or_default();
+        for listen in [&web, &file.search, &metrics] {
+            listen.port().into_iter().for_each(|port| grants.add_daemon_port(port));
+        }
         Ok(Config {
             tasks: folder.join(&file.tasks),
             socket: folder.join(file.socket.unwrap_or_else(|| state.join("control.sock"))),
@@ -111,7 +131,7 @@ impl Config {
             stop_grace: file.stop_grace,
             log: file.log,
             web: WebSettings {
-                at: file.web.or(file.dashboard.listen.map(ListenAddress::Tcp)).unwrap_or_default().relative_to(folder),
+                at: web.relative_to(folder),
                 search: file.search.relative_to(folder),
                 hosts: file.web_hosts,
                 password: state.join("web-password"),
@@ -123,8 +143,22 @@ impl Config {
             smtp: file.smtp,
             fleet: file.fleet,
             postgres: file.postgres,
+            grants,
             state,
             file: whole,
+        })
+    }
+
+    /// Writes `"task" = ["host:port"]` under `[private]` of config.toml.
+    pub fn grant_private(&self, task: &TaskName, entry: &str) -> Result<(), Problem> {
+        let (table, entries) = (private_grants::TABLE, [entry.to_owned()]);
+        let written = edit::edit(&self.file, |document| {
+            edit::extend_list(document, &[table], task.as_str(), &entries);
+        });
+        written.map_err(|problem| {
+            let lines = format!("the lines to add are [{table}] and {}", private_line(task.as_str(), &entries));
+            let hint = problem.hint.as_ref().map_or(lines.clone(), |hint| format!("{hint}; {lines}"));
+            problem.hint(hint)
         })
     }
 

@@ -23,7 +23,10 @@ fn the_config_file_we_ship_says_the_defaults() {
     let shipped: RawConfig = toml::from_str(text).expect("our own file");
     let store = Some("state/pieme.db".to_owned());
     let socket = Some(PathBuf::from("state/control.sock"));
-    assert_eq!(shipped, RawConfig { store, socket, web: Some(ListenAddress::default()), ..RawConfig::default() });
+    // The one grant of the file is that of the practice site.
+    let private = [("practice-*".to_owned(), vec!["127.0.0.1:8643".to_owned()])].into();
+    let web = Some(ListenAddress::default());
+    assert_eq!(shipped, RawConfig { store, socket, web, private, ..RawConfig::default() });
     let empty: RawConfig = toml::from_str("").expect("every key has a default");
     assert_eq!(empty, RawConfig::default());
     // Complete: every key that there is stands in it.
@@ -91,6 +94,17 @@ fn what_cannot_work_is_answered_with_a_hint() {
   write a list: name = [\"/usr/bin/program\", \"argument\"]",
         ),
         (
+            "[private]\n\"shop\" = [\"127.0.0.1:80\", \"10.0.0.1\"]\n",
+            ":2:27: `10.0.0.1` names no port; a grant is for one port of a host or network
+  2 | \"shop\" = [\"127.0.0.1:80\", \"10.0.0.1\"]
+    |                           ^^^^^^^^^^
+  write \"127.0.0.1:8643\", \"shop.internal:80\", \"10.1.0.0/16:443\" or \"[fd00::/8]:443\"",
+        ),
+        (
+            "[ceiling]\nmemory = \"0\"\n",
+            ":2:10: with memory = 0 no task would ever run\n  2 | memory = \"0\"\n    |          ^^^",
+        ),
+        (
             "[smtp]\nhost = \"mail\"\nfrom = \"a@b.org\"\nusername = \"a\"\npassword = \"hunter2\"\n",
             ":5:12: a password must not be written in config.toml
   write password = \"${secret:smtp}\" and put the password into the file secrets/smtp (mode 0600)",
@@ -140,4 +154,31 @@ fn the_file_that_is_named_is_the_one_that_is_read() {
     assert_eq!(Config::find(Some(&file)).expect("a config").max_running, 7);
     let error = Config::find(Some(&folder.path().join("other.toml"))).expect_err("there is none");
     assert!(error.file.ends_with("other.toml"), "{error}");
+}
+
+#[test]
+fn a_changed_file_changes_the_grants_and_a_broken_one_does_not() {
+    let (folder, config) = load("[private]\n\"shop\" = [\"10.0.0.1:80\"]\n");
+    let (config, file) = (config.expect("a config"), folder.path().join("config.toml"));
+    let granted = |config: &Config, task: &str| {
+        let task = TaskName::new(task).expect("a name");
+        let grants = config.grants.current().addresses_of(&task);
+        assert_eq!(grants.daemon_ports, [8642].into(), "the dashboard's port");
+        grants.granted.iter().map(ToString::to_string).collect::<Vec<String>>()
+    };
+    assert_eq!(granted(&config, "shop"), ["10.0.0.1:80"]);
+    assert_eq!(granted(&config, "shop-2"), Vec::<String>::new());
+    let copy = config.clone();
+    fs::write(&file, "[private]\n\"shop*\" = [\"10.0.0.2:80\"]\n").expect("a scratch file");
+    for config in [&config, &copy] {
+        assert_eq!(granted(config, "shop-2"), ["10.0.0.2:80"]);
+    }
+    for broken in ["[private]\n\"shop\" = [\"10.0.0.2\"]\n", "tasks = 3\n", "["] {
+        fs::write(&file, broken).expect("a scratch file");
+        assert_eq!(granted(&config, "shop"), ["10.0.0.2:80"], "{broken}");
+    }
+    fs::remove_file(&file).expect("a scratch file");
+    assert_eq!(granted(&config, "shop"), ["10.0.0.2:80"]);
+    fs::write(&file, "").expect("a scratch file");
+    assert_eq!(granted(&config, "shop"), Vec::<String>::new());
 }

@@ -1,10 +1,13 @@
 //! Prints a draft as robot.toml and task.toml.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use serde_json::{Map, Value};
 
 use super::{Draft, DraftStep};
 use crate::guard::is_global;
-use crate::model::ScriptStep;
+use crate::model::private_grant::{is_local_name, private_line};
+use crate::model::{PrivateGrant, ScriptStep};
 
 /// Longer lines are written as a table.
 const WIDTH: usize = 128;
@@ -35,12 +38,16 @@ pub fn task(draft: &Draft) -> String {
     };
     let mut out = format!("url = {}\n", text(url.as_str()));
     let address = match url.host() {
-        Some(url::Host::Ipv4(address)) => Some(address.into()),
-        Some(url::Host::Ipv6(address)) => Some(address.into()),
+        Some(url::Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+        Some(url::Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+        Some(url::Host::Domain(name)) if is_local_name(name) => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         Some(url::Host::Domain(_)) | None => None,
     };
-    if address.is_some_and(|address| !is_global(address)) || url.host_str() == Some("localhost") {
-        out.push_str("\n[fetch]\nallow_private = true  # the site is on this machine or in a private network\n");
+    let port = url.port_or_known_default().unwrap_or_default();
+    if let (Some(address), Some(host)) = (address.filter(|address| !is_global(*address)), url.host_str()) {
+        let line = private_line("TASK", &[PrivateGrant::needed_for(host, address, port)]);
+        let what = "The site is on this machine or in a private network. To allow it, add to config.toml:";
+        [what, "  [private]", &format!("  {line}")].into_iter().for_each(|it| comment(&mut out, it));
     }
     out
 }

@@ -4,6 +4,7 @@
 //! resolves, checks and connects in one step. Only the client of alerts (`robot/webhook.rs`) connects by itself, to
 //! addresses that [`Guard::resolve`] has resolved and checked.
 
+mod never;
 pub mod proxy;
 mod public;
 #[cfg(test)]
@@ -13,16 +14,18 @@ pub mod tests;
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
 use crate::model::address::MAX_URL_BYTES;
+use crate::model::private_grant::is_local_name;
 use crate::model::shortage::{in_words, shortage};
 use crate::model::task::Engine;
-use crate::model::{ConnectError, Refusal, Script, ScriptStep, Task};
+use crate::model::{AddressGrants, ConnectError, Refusal, Script, Task};
+use never::{is_loopback, is_metadata, is_one_of, is_unspecified};
 
 pub use public::is_global;
 
@@ -35,11 +38,14 @@ const NO_ADDRESS: &str = "the name has no address";
 pub struct Guard {
     /// The hosts of the task, in lower case; `*.example.org` stands for all names under it.
     hosts: BTreeSet<String>,
+    /// Of config.toml; they hold for the hosts of the task and for its proxy.
+    grants: AddressGrants,
+    /// Whether every private address is allowed: for targets that config.toml itself names or allows.
     allow_private: bool,
     /// Whether connections to other public hosts are allowed: a browser's pages load scripts and data from them.
     allow_subresources: bool,
-    /// The host of `fetch.proxy`.
-    proxy: Option<String>,
+    /// Host and port of `fetch.proxy`.
+    proxy: Option<(String, u16)>,
     /// Host names that a test resolves itself, and addresses that it counts as public.
     #[cfg(test)]
     pub test_overrides: test_overrides::TestOverrides,
@@ -47,26 +53,29 @@ pub struct Guard {
 
 impl Guard {
     /// The hosts are those of `fetch.allow_hosts`, or else those named in the task's URL and in its script.
-    pub fn new(task: &Task, script: &Script) -> Guard {
-        let named = || task.url.iter().filter_map(|url| url.host_str().map(str::to_owned)).chain(hosts_of(script));
+    pub fn new(task: &Task, script: &Script, grants: &AddressGrants) -> Guard {
+        let in_script = || script.addresses().into_iter().filter_map(|text| Url::parse(&text).ok());
+        let named = || task.url.iter().cloned().chain(in_script());
         let hosts = match &task.fetch.allow_hosts {
             Some(hosts) => hosts.iter().map(|host| canonical(host)).collect(),
-            None => named().collect(),
+            None => named().filter_map(|url| url.host_str().map(str::to_owned)).collect(),
         };
         Guard {
             hosts,
-            allow_private: task.fetch.allow_private,
+            grants: grants.clone(),
+            allow_private: false,
             allow_subresources: task.fetch.engine == Engine::Browser,
-            proxy: task.fetch.proxy.as_deref().and_then(proxy::host),
+            proxy: task.fetch.proxy.as_deref().and_then(proxy::host_and_port),
             #[cfg(test)]
             test_overrides: Default::default(),
         }
     }
 
     /// For one host that the configuration names, such as an alert's hook.
-    pub fn for_host(host: &str, allow_private: bool) -> Guard {
+    pub fn for_host(host: &str, allow_private: bool, daemon_ports: &BTreeSet<u16>) -> Guard {
         Guard {
             hosts: BTreeSet::from([canonical(host)]),
+            grants: AddressGrants { daemon_ports: daemon_ports.clone(), ..AddressGrants::default() },
             allow_private,
             allow_subresources: false,
             proxy: None,
@@ -75,31 +84,68 @@ impl Guard {
         }
     }
 
-    /// Checks scheme, length and host of a URL. What a host name resolves to is checked by [`Guard::connect`].
+    /// Checks scheme, length, host and, where the host is an address, that address. What a host name resolves to, and
+    /// whether that is an address of this machine, is checked by [`Guard::connect`].
     pub fn check_url(&self, url: &Url) -> Result<(), Refusal> {
+        self.check_host_of(url)?;
+        self.check_literal(url)
+    }
+
+    /// Checks scheme, length and host of a URL, but no address: what is granted may change after a folder was read.
+    pub fn check_host_of(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(Refusal::Scheme(url.scheme().to_owned()));
         }
         if url.as_str().len() > MAX_URL_BYTES {
             return Err(Refusal::TooLong(url.as_str().len()));
         }
-        let host = url.host().ok_or(Refusal::NoHost)?;
-        let name = host.to_string();
-        // The url crate has turned every spelling of an address (0x7f.1, 2130706433, full-width dots) into the address.
-        match host {
-            Host::Ipv4(address) => self.check_address(&name, address.into())?,
-            Host::Ipv6(address) => self.check_address(&name, address.into())?,
-            Host::Domain(_) => {}
-        }
-        if self.is_task_host(&name) { Ok(()) } else { Err(Refusal::Host(name)) }
+        let host = url.host().ok_or(Refusal::NoHost)?.to_string();
+        if self.is_task_host(&host) { Ok(()) } else { Err(Refusal::Host(host)) }
     }
 
-    pub fn check_address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
-        if self.allow_private || self.is_public(address) {
-            Ok(())
-        } else {
-            Err(Refusal::Private { host: host.to_owned(), address })
+    /// Checks an address that a URL itself names, without a lookup.
+    pub fn check_literal(&self, url: &Url) -> Result<(), Refusal> {
+        let host = url.host().ok_or(Refusal::NoHost)?;
+        let (name, port) = (host.to_string(), proxy::port_of(url));
+        // The url crate has turned every spelling of an address (0x7f.1, 2130706433, full-width dots) into the address.
+        let address = match host {
+            Host::Ipv4(address) => address.into(),
+            Host::Ipv6(address) => address.into(),
+            Host::Domain(domain) if is_local_name(domain) => Ipv4Addr::LOCALHOST.into(),
+            // Other schemes than http leave an address as a name (`proxy::ip_literal`).
+            Host::Domain(_) => match proxy::ip_literal(url) {
+                Some(address) => address,
+                None => return Ok(()),
+            },
+        };
+        self.check_address(&name, address, port, &BTreeSet::new())
+    }
+
+    /// `own` are the addresses of this machine. A sandboxed run cannot list them; its parent, which connects, does.
+    fn check_address(&self, host: &str, address: IpAddr, port: u16, own: &BTreeSet<IpAddr>) -> Result<(), Refusal> {
+        let host = || host.to_owned();
+        if is_metadata(address) {
+            return Err(Refusal::Metadata { host: host(), address });
         }
+        let is_own = is_unspecified(address) || is_one_of(address, own);
+        if (is_own || is_loopback(address)) && self.grants.daemon_ports.contains(&port) {
+            return Err(Refusal::DaemonPort { host: host(), port });
+        }
+        if self.allow_private {
+            return Ok(());
+        }
+        if is_own {
+            return Err(Refusal::OwnAddress { host: host(), address });
+        }
+        let has_grants = self.is_task_host(&host()) || self.is_proxy(&host(), port);
+        if self.is_public(address) || has_grants && self.grants.allow(&host(), address, port) {
+            return Ok(());
+        }
+        Err(Refusal::Private { host: host(), address, port, task: self.grants.task.clone() })
+    }
+
+    fn is_proxy(&self, host: &str, port: u16) -> bool {
+        self.proxy.as_ref().is_some_and(|(name, at)| name == host && *at == port)
     }
 
     fn is_public(&self, address: IpAddr) -> bool {
@@ -118,25 +164,19 @@ impl Guard {
         Ok(tokio::net::lookup_host((host, 0)).await?.collect())
     }
 
-    /// Checks a subresource of a page in the browser engine. It may come from any public host; `allow_private` holds
-    /// for the task's own hosts only.
+    /// Checks a subresource of a page in the browser engine. It may come from any public host; grants hold for the
+    /// task's own hosts only.
     pub fn check_subresource(&self, url: &Url) -> Result<(), Refusal> {
         if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
             return Err(Refusal::Scheme(url.scheme().to_owned()));
         }
-        let host = url.host().ok_or(Refusal::NoHost)?;
-        let name = host.to_string();
-        match host {
-            Host::Ipv4(address) => self.check_host_address(&name, address.into()),
-            Host::Ipv6(address) => self.check_host_address(&name, address.into()),
-            Host::Domain(_) => Ok(()),
-        }
+        self.check_literal(url)
     }
 
     /// Resolves, checks and connects in one step, so that DNS rebinding cannot change the address in between. A host
     /// that the task may not reach is not even resolved.
     pub async fn connect(&self, host: &str, port: u16, patience: Duration) -> Result<TcpStream, ConnectError> {
-        if !self.allow_subresources && !self.is_task_host(host) && self.proxy.as_deref() != Some(host) {
+        if !self.allow_subresources && !self.is_task_host(host) && !self.is_proxy(host, port) {
             return Err(ConnectError::Refused(Refusal::Host(host.to_owned())));
         }
         tokio::time::timeout(patience, self.try_each(host, port)).await.unwrap_or(Err(ConnectError::TooLong))
@@ -185,21 +225,28 @@ impl Guard {
             }
             Err(error) => return Err(ConnectError::Name(error.to_string())),
         };
+        let own = self.own_addresses(&found)?;
         // One private address rejects the host name: a mixed DNS answer is how a rebinding attack begins.
         for address in &found {
-            self.check_host_address(host, address.ip()).map_err(ConnectError::Refused)?;
+            self.check_address(host, address.ip(), port, &own).map_err(ConnectError::Refused)?;
         }
         Ok(found)
     }
 
-    /// `allow_private` holds for the task's own hosts and its proxy; all other hosts must be public.
-    fn check_host_address(&self, host: &str, address: IpAddr) -> Result<(), Refusal> {
-        let public = || Refusal::Private { host: host.to_owned(), address };
-        if self.is_task_host(host) || self.proxy.as_deref() == Some(host) {
-            self.check_address(host, address)
-        } else {
-            self.is_public(address).then_some(()).ok_or_else(public)
+    /// The addresses of this machine; not needed where all addresses found are loopback. If they cannot be listed,
+    /// nothing is reached.
+    fn own_addresses(&self, found: &[SocketAddr]) -> Result<BTreeSet<IpAddr>, ConnectError> {
+        #[cfg(test)]
+        if !self.test_overrides.own.is_empty() {
+            return Ok(self.test_overrides.own.clone());
         }
+        if found.iter().all(|it| is_loopback(it.ip())) {
+            return Ok(BTreeSet::new());
+        }
+        never::own_addresses().map_err(|error| match shortage(&error) {
+            Some(_) => ConnectError::Shortage(in_words(&error)),
+            None => ConnectError::Connection(format!("listing the addresses of this machine failed: {error}")),
+        })
     }
 
     /// Whether one of the task's hosts is a subdomain of `domain`, and so receives its cookies.
@@ -217,18 +264,6 @@ impl Guard {
             || self.hosts.contains(&twin)
             || parents.any(|parent| self.hosts.contains(&format!("*{parent}")))
     }
-}
-
-/// The hosts of the URLs in the script; a URL whose host comes from a variable is left out.
-fn hosts_of(script: &Script) -> impl Iterator<Item = String> {
-    let address = |step: &ScriptStep| match step {
-        ScriptStep::Get(ask) | ScriptStep::Post(ask) => Some(ask.url.clone()),
-        ScriptStep::Login(login) => login.url.clone(),
-        ScriptStep::Paginate(paginate) => paginate.url.clone(),
-        _ => None,
-    };
-    let addresses = script.every_step().into_iter().filter_map(address).collect::<Vec<String>>();
-    addresses.into_iter().filter_map(|text| Url::parse(&text).ok()?.host_str().map(str::to_owned))
 }
 
 /// A host as the url crate would spell it: lower case, punycode, addresses normalised.

@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::public::is_global;
 use crate::model::script::variables::{self, TemplatePart, VariableError};
 
 const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
@@ -24,12 +23,10 @@ pub enum ProxyError {
     Scheme(String),
     #[error("the address has no host")]
     NoHost,
-    #[error("the proxy is at {0}, which is not a public address; set `fetch.allow_private = true` to allow it")]
-    Private(IpAddr),
 }
 
-/// Checks the setting when the task folder is read.
-pub fn check(text: &str, allow_private: bool) -> Result<(), ProxyError> {
+/// Parses the setting with a letter in place of each secret.
+pub fn without_secrets(text: &str) -> Result<Url, ProxyError> {
     let mut plain = String::new();
     for part in variables::parse(text)? {
         match part {
@@ -38,10 +35,7 @@ pub fn check(text: &str, allow_private: bool) -> Result<(), ProxyError> {
             TemplatePart::Variable(_) | TemplatePart::Today(_) => return Err(ProxyError::HasVariables),
         }
     }
-    match ip_literal(&parse_url(&plain)?).filter(|address| !allow_private && !is_global(*address)) {
-        Some(address) => Err(ProxyError::Private(address)),
-        None => Ok(()),
-    }
+    parse_url(&plain)
 }
 
 /// Parses the address, in which secrets are filled in.
@@ -58,7 +52,7 @@ pub fn parse_url(text: &str) -> Result<Url, ProxyError> {
 
 /// The host if it is an IP address. The url crate recognises unusual spellings only in http and https URLs, so they are
 /// parsed again.
-pub fn ip_literal(url: &Url) -> Option<IpAddr> {
+pub(super) fn ip_literal(url: &Url) -> Option<IpAddr> {
     match url.host()? {
         Host::Ipv4(address) => Some(address.into()),
         Host::Ipv6(address) => Some(address.into()),
@@ -70,10 +64,17 @@ pub fn ip_literal(url: &Url) -> Option<IpAddr> {
     }
 }
 
-/// The host of a proxy's address. Its user and password may be secrets (`${secret:NAME}`), its host may not.
-pub(super) fn host(text: &str) -> Option<String> {
-    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+/// The port of a URL, or the default of its scheme.
+pub fn port_of(url: &Url) -> u16 {
+    url.port_or_known_default().unwrap_or(if url.scheme().starts_with("socks") { 1080 } else { 80 })
+}
+
+/// Host and port of a proxy's address. Its user and password may be secrets (`${secret:NAME}`), its host may not.
+pub(super) fn host_and_port(text: &str) -> Option<(String, u16)> {
+    let (scheme, rest) = text.split_once("://")?;
     let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-    let url = Url::parse(&format!("http://{place}")).ok()?;
-    url.host_str().map(str::to_owned)
+    let url = Url::parse(&format!("{scheme}://{place}")).ok()?;
+    // As the url crate spells the host of an http URL, and as the run asks for it.
+    let host = Host::parse(url.host_str()?).ok()?.to_string();
+    Some((host, port_of(&url)))
 }

@@ -1,4 +1,5 @@
-//! Overrides of a guard for tests: DNS answers, addresses that count as public, a trusted certificate.
+//! Overrides of a guard for tests: DNS answers, addresses that count as public or as this machine's, a trusted
+//! certificate.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -10,6 +11,8 @@ use rustls::{ClientConfig, RootCertStore};
 pub struct TestOverrides {
     /// Loopback addresses that count as public.
     pub public: BTreeSet<IpAddr>,
+    /// Addresses of this machine, instead of those of its interfaces.
+    pub own: BTreeSet<IpAddr>,
     /// DNS answers by host name, one for each lookup; the last one is repeated.
     pub names: Arc<Mutex<HashMap<String, VecDeque<Vec<SocketAddr>>>>>,
     /// A root certificate to trust instead of the system's.

@@ -1,8 +1,20 @@
 use super::*;
 
-fn guard(hosts: &[&str], allow_private: bool) -> Guard {
-    let hosts = hosts.iter().map(|host| canonical(host)).collect();
-    Guard { hosts, allow_private, allow_subresources: false, proxy: None, test_overrides: Default::default() }
+fn guard(hosts: &[&str]) -> Guard {
+    guard_with_grants(hosts, &[])
+}
+
+fn guard_with_grants(hosts: &[&str], granted: &[&str]) -> Guard {
+    let granted = granted.iter().map(|text| text.parse().expect("a grant of the test")).collect();
+    let daemon_ports = BTreeSet::from([8642]);
+    Guard {
+        hosts: hosts.iter().map(|host| canonical(host)).collect(),
+        grants: AddressGrants { task: "shop".to_owned(), granted, daemon_ports },
+        allow_private: false,
+        allow_subresources: false,
+        proxy: None,
+        test_overrides: Default::default(),
+    }
 }
 
 pub const SPELLINGS: &[&str] = &[
@@ -75,10 +87,109 @@ fn no_spelling_of_a_private_address_passes() {
     for host in SPELLINGS {
         let url = Url::parse(&format!("http://{host}/")).expect("a spelling that browsers accept");
         let host = url.host_str().expect("it has a host").to_owned();
-        let refused = guard(&[&host], false).check_url(&url);
-        assert!(matches!(refused, Err(Refusal::Private { .. })), "{url}: {refused:?}");
-        assert_eq!(guard(&[&host], true).check_url(&url), Ok(()), "{url}: allow_private");
+        let refused = guard(&[&host]).check_url(&url);
+        let granted = guard_with_grants(&[&host], &[&format!("{host}:80")]).check_url(&url);
+        match refused {
+            Err(Refusal::Private { .. }) => assert_eq!(granted, Ok(()), "{url}: granted"),
+            Err(Refusal::Metadata { .. } | Refusal::OwnAddress { .. }) => assert_eq!(granted, refused, "{url}: never"),
+            other => panic!("{url}: {other:?}"),
+        }
+        let other_port = guard_with_grants(&[&host], &[&format!("{host}:81")]).check_url(&url);
+        assert!(other_port.is_err(), "{url}: another port is granted");
     }
+}
+
+#[test]
+fn metadata_this_machine_and_the_daemon_are_never_reached() {
+    for (url, refusal) in [
+        ("http://169.254.169.254/", "metadata"),
+        ("http://169.254.170.2/", "metadata"),
+        ("http://169.254.170.23/", "metadata"),
+        ("http://100.100.100.200/", "metadata"),
+        ("http://192.0.0.192/", "metadata"),
+        ("http://[fd00:ec2::254]/", "metadata"),
+        ("http://[fd00:ec2::23]/", "metadata"),
+        ("http://[::ffff:169.254.169.254]/", "metadata"),
+        ("http://[64:ff9b::169.254.169.254]/", "metadata"),
+        ("http://[2002:a9fe:a9fe::]/", "metadata"),
+        ("http://0.0.0.0/", "own"),
+        ("http://[::]/", "own"),
+        ("http://[::ffff:0.0.0.0]/", "own"),
+        ("http://127.0.0.1:8642/", "daemon"),
+        ("http://localhost:8642/", "daemon"),
+        ("http://[::1]:8642/", "daemon"),
+        ("http://127.9.9.9:8642/", "daemon"),
+        ("http://[::ffff:127.0.0.1]:8642/", "daemon"),
+        ("http://0.0.0.0:8642/", "daemon"),
+    ] {
+        let url = Url::parse(url).expect("an address");
+        let host = url.host_str().expect("it has a host");
+        let entry = format!("{host}:{}", url.port_or_known_default().expect("http"));
+        let by_task = guard_with_grants(&[host], &[&entry]).check_url(&url);
+        let by_hook = Guard::for_host(host, true, &BTreeSet::from([8642])).check_url(&url);
+        let kind = |checked: &Result<(), Refusal>| match checked {
+            Err(Refusal::Metadata { .. }) => "metadata",
+            Err(Refusal::OwnAddress { .. }) => "own",
+            Err(Refusal::DaemonPort { .. }) => "daemon",
+            _ => "reached",
+        };
+        assert_eq!(kind(&by_task), refusal, "{url}");
+        // A webhook may go to this machine if [alert] allows private addresses.
+        assert_eq!(kind(&by_hook), if refusal == "own" { "reached" } else { refusal }, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_of_this_machine_is_refused_also_if_it_is_public() {
+    let (public, private) = (IpAddr::from([93, 184, 216, 34]), IpAddr::from([10, 0, 0, 7]));
+    for address in [public, private] {
+        let mut guard = guard_with_grants(&["a.test"], &["a.test:80", "10.0.0.0/8:80"]);
+        guard.test_overrides.own.insert(address);
+        guard.test_overrides.resolve_to("a.test", &[&[address]]);
+        let refused = guard.connect("a.test", 80, Duration::from_secs(5)).await.expect_err("refused");
+        assert!(matches!(refused, ConnectError::Refused(Refusal::OwnAddress { .. })), "{refused:?}");
+        let mut hook = Guard::for_host("a.test", true, &BTreeSet::from([8642]));
+        hook.test_overrides = guard.test_overrides.clone();
+        assert!(hook.resolve("a.test", 80, Duration::from_secs(5)).await.is_ok(), "[alert] allows it");
+        let refused = hook.resolve("a.test", 8642, Duration::from_secs(5)).await.expect_err("the dashboard");
+        assert!(matches!(refused, ConnectError::Refused(Refusal::DaemonPort { .. })), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_grant_of_a_name_holds_for_what_it_resolves_to_at_its_port() {
+    let private = IpAddr::from([10, 0, 0, 7]);
+    for (host, address, port, allowed) in [
+        ("a.test", private, 80, true),
+        ("a.test", private, 81, false),
+        ("b.test", private, 80, false),
+        ("a.test", IpAddr::from([127, 0, 0, 1]), 80, false),
+        ("a.test", IpAddr::from([169, 254, 169, 254]), 80, false),
+    ] {
+        let mut guard = guard_with_grants(&["a.test", "b.test"], &["a.test:80"]);
+        guard.test_overrides.own.insert(IpAddr::from([10, 0, 0, 8]));
+        guard.test_overrides.resolve_to(host, &[&[address]]);
+        let found = guard.resolve(host, port, Duration::from_secs(5)).await;
+        assert_eq!(found.is_ok(), allowed, "{host} {address}:{port} {found:?}");
+        // The error names the line that helps, where one does.
+        if let Err(error @ ConnectError::Refused(Refusal::Private { .. })) = found {
+            let entry = if address.is_loopback() { format!("{address}:{port}") } else { format!("{host}:{port}") };
+            let line = format!("add `\"shop\" = [\"{entry}\"]` under [private] in config.toml");
+            assert!(error.to_string().contains(&line), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_is_reached_at_its_own_port_only() {
+    let task: Task = toml::from_str("url = 'http://a.test/'\nfetch.proxy = 'socks5://me:${secret:x}@10.0.0.7:3128'")
+        .expect("a task");
+    let grants = guard_with_grants(&[], &["10.0.0.7:3128", "10.0.0.7:22"]).grants;
+    let mut guard = Guard::new(&task, &Script::default(), &grants);
+    guard.test_overrides.own.insert(IpAddr::from([10, 0, 0, 8]));
+    let refused = guard.connect("10.0.0.7", 22, Duration::from_secs(5)).await.expect_err("another service");
+    assert!(matches!(refused, ConnectError::Refused(Refusal::Host(_))), "{refused:?}");
+    assert!(guard.addresses("10.0.0.7", 3128).await.is_ok(), "the proxy");
 }
 
 #[test]
@@ -88,13 +199,13 @@ fn public_addresses_pass_in_every_spelling() {
     {
         let url = Url::parse(&format!("http://{host}/")).expect("an address");
         let host = url.host_str().expect("it has a host").to_owned();
-        assert_eq!(guard(&[&host], false).check_url(&url), Ok(()), "{url}");
+        assert_eq!(guard(&[&host]).check_url(&url), Ok(()), "{url}");
     }
 }
 
 #[test]
 fn only_the_hosts_of_the_task_may_be_reached() {
-    let guard = guard(&["example.org", "*.shop.test", "BÜCHER.example"], false);
+    let guard = guard(&["example.org", "*.shop.test", "BÜCHER.example"]);
     for (url, allowed) in [
         ("https://example.org/a", true),
         ("https://EXAMPLE.org:8443/a", true),
@@ -120,7 +231,7 @@ fn schemes_other_than_http_are_never_fetched() {
     for url in
         ["file:///etc/passwd", "ftp://example.org/", "data:text/html,x", "javascript:alert(1)", "gopher://example.org/"]
     {
-        let refused = guard(&["example.org"], true).check_url(&Url::parse(url).expect("a URL of the table"));
+        let refused = guard(&["example.org"]).check_url(&Url::parse(url).expect("a URL of the table"));
         assert!(matches!(refused, Err(Refusal::Scheme(_))), "{url}: {refused:?}");
     }
 }

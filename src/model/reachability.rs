@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::private_grant::{PRIVATE_TABLE, PrivateGrant, private_line};
+
 /// Why the guard refuses an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
@@ -20,10 +22,21 @@ pub enum Refusal {
     )]
     Host(String),
     #[error(
-        "{host} is at {address}, which is not a public address; \
-         set `fetch.allow_private = true` in task.toml if that is meant"
+        "{host} is at {address}, which is not a public address; to allow it, add `{line}` {table}",
+        table = PRIVATE_TABLE,
+        line = private_line(.task, &[PrivateGrant::needed_for(.host, *.address, *.port)])
     )]
-    Private { host: String, address: IpAddr },
+    Private { host: String, address: IpAddr, port: u16, task: String },
+    #[error("{host} is at {address}, a cloud metadata address, which is never reached")]
+    Metadata { host: String, address: IpAddr },
+    #[error(
+        "{host} is at {address}, an address of this machine itself, which is never reached; a site on this machine is \
+         reached at a loopback address that is granted {table}",
+        table = PRIVATE_TABLE
+    )]
+    OwnAddress { host: String, address: IpAddr },
+    #[error("{host}:{port} is a port of pieme's own daemon, which is never reached")]
+    DaemonPort { host: String, port: u16 },
 }
 
 /// Why no connection was made.

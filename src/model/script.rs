@@ -79,6 +79,17 @@ impl Script {
         }
         all
     }
+
+    /// The addresses that its steps name, as written; they may be relative or contain variables.
+    pub fn addresses(&self) -> Vec<String> {
+        let address = |step: &ScriptStep| match step {
+            ScriptStep::Get(ask) | ScriptStep::Post(ask) => Some(ask.url.clone()),
+            ScriptStep::Login(login) => login.url.clone(),
+            ScriptStep::Paginate(paginate) => paginate.url.clone(),
+            _ => None,
+        };
+        self.every_step().into_iter().filter_map(address).collect()
+    }
 }
 
 impl ScriptStep {

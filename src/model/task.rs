@@ -142,8 +142,9 @@ pub struct Fetch {
     pub retries: u32,
     /// Absent: the hosts named in `url` and robot.toml.
     pub allow_hosts: Option<Vec<String>>,
-    /// Loopback and private addresses are refused unless this is true.
-    pub allow_private: bool,
+    /// Of version 0.1: `[private]` of config.toml grants private addresses now. It is read for the error that says so.
+    #[serde(skip_serializing)]
+    pub allow_private: Option<bool>,
     pub user_agent: Option<String>,
     /// Proxy address with scheme http, https, socks5 or socks5h; may contain `${secret:NAME}`.
     pub proxy: Option<String>,
@@ -231,7 +232,7 @@ impl Default for Fetch {
             delay: TimeSpan::seconds(1),
             retries: 3,
             allow_hosts: None,
-            allow_private: false,
+            allow_private: None,
             user_agent: None,
             proxy: None,
             charset: "auto".to_owned(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::labelling::page::LabellingRequest;
 use crate::model::task::{Alert, Engine, Limits};
-use crate::model::{CachedPage, Column, PageMeta, PastRun, RobotsTxt, Script, Table, Task};
+use crate::model::{AddressGrants, CachedPage, Column, PageMeta, PastRun, RobotsTxt, Script, Table, Task};
 
 use super::bounds::BoundedMessage;
 use super::messages::{InspectAnswer, RepairAnswer, RunMessage, StepMessage};
@@ -95,6 +95,8 @@ pub struct FetchInput {
     /// Without its alert targets.
     pub task: Task,
     pub script: Script,
+    /// What config.toml says about the task's addresses. The parent, which connects, decides by its own copy.
+    pub addresses: AddressGrants,
     /// The template as JSON; none: it is learned.
     pub template: Option<String>,
     /// Files of the folder that the script reads, by name.
@@ -124,6 +126,7 @@ impl FetchInput {
             parent_pid: std::process::id(),
             task: Task { alert: Alert::default(), ..task.clone() },
             script: script.clone(),
+            addresses: AddressGrants::default(),
             template,
             files: BTreeMap::new(),
             secrets: Secrets::default(),

@@ -44,7 +44,7 @@ use url::Url;
 use crate::guard::Guard;
 use crate::model::script::RequestStep;
 use crate::model::task::Engine;
-use crate::model::{Page, Script, ScriptStep, Task, TraceLine};
+use crate::model::{AddressGrants, Page, Script, ScriptStep, Task, TraceLine};
 use crate::page::Tree;
 
 pub use browser::{BrowserPaths, find_chromium};
@@ -65,6 +65,8 @@ use walker::Walker;
 pub struct WalkInput<'a> {
     pub task: &'a Task,
     pub script: &'a Script,
+    /// What config.toml says about the task's addresses.
+    pub addresses: &'a AddressGrants,
     pub secrets: &'a BTreeMap<String, String>,
     /// Files of the task's folder that the script reads, by name.
     pub files: &'a BTreeMap<String, String>,
@@ -141,7 +143,7 @@ pub async fn walk_with_host(home: Box<dyn RunHost>, order: WalkInput<'_>, observ
 }
 
 fn open_session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session, WalkError> {
-    let guard = Guard::new(order.task, order.script);
+    let guard = Guard::new(order.task, order.script, order.addresses);
     let jar = CookieJar::from_json(order.cookies);
     Session::new(order.task, order.secrets, guard, jar, home, order.deadline).map_err(|error| WalkError {
         cause: error.cause(),
@@ -151,14 +153,14 @@ fn open_session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session
 }
 
 /// Fetches one page under the same rules as a walk, for `pieme add` and `pieme label`.
-pub async fn fetch(task: &Task, url: &Url) -> Result<Page, WalkError> {
+pub async fn fetch(task: &Task, url: &Url, addresses: &AddressGrants) -> Result<Page, WalkError> {
     let deadline = Instant::now() + task.limits.timeout.0;
     let named = Script { steps: vec![ScriptStep::Get(RequestStep::url(url.as_str()))] };
     let brief = |error: SessionError| WalkError { cause: error.cause(), sentence: error.to_string(), page: None };
     let mut session = Session::new(
         task,
         &BTreeMap::new(),
-        Guard::new(task, &named),
+        Guard::new(task, &named, addresses),
         CookieJar::default(),
         Box::new(StandaloneHost::default()),
         deadline,

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::error::SessionError;
 use crate::guard::Guard;
-use crate::guard::proxy::{ProxyError, ip_literal, parse_url};
+use crate::guard::proxy::{ProxyError, parse_url, port_of};
 use crate::model::script::variables::{self, TemplatePart, VariableScope};
 
 /// The proxy's address and credentials.
@@ -85,19 +85,13 @@ pub fn resolve_setting(
         }
     }
     let url = parse_url(&text)?;
-    if let Some(address) = ip_literal(&url) {
-        let host = address.to_string();
-        guard
-            .check_address(&host, address)
-            .map_err(|refusal| SessionError::Refused { url: "the proxy".to_owned(), refusal })?;
-    }
+    guard.check_literal(&url).map_err(|refusal| SessionError::Refused { url: "the proxy".to_owned(), refusal })?;
     from_url(&url).ok_or(SessionError::Proxy(ProxyError::NotAUri))
 }
 
 fn from_url(url: &Url) -> Option<UpstreamProxy> {
     let socks = url.scheme().starts_with("socks");
-    let port = url.port_or_known_default().unwrap_or(if socks { 1080 } else { 80 });
-    let uri = format!("{}://{}:{port}", url.scheme(), url.host_str()?).parse().ok()?;
+    let uri = format!("{}://{}:{}", url.scheme(), url.host_str()?, port_of(url)).parse().ok()?;
     let plain = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
     let auth = (!url.username().is_empty())
         .then(|| ProxyAuth { user: plain(url.username()), password: plain(url.password().unwrap_or_default()) });

@@ -28,7 +28,7 @@ pub(super) const PRIVATE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A guard for which `public.test`, `sub.public.test` and `other.test` are public hosts.
 fn guard(task: &Task, script: &Script) -> Guard {
-    let mut guard = Guard::new(task, script);
+    let mut guard = Guard::new(task, script, &AddressGrants::default());
     guard.test_overrides.public.insert(PUBLIC);
     for name in ["public.test", "sub.public.test", "other.test"] {
         guard.test_overrides.resolve_to(name, &[&[PUBLIC]]);
@@ -141,6 +141,7 @@ async fn walk_with(
     let order = WalkInput {
         task,
         script: &script,
+        addresses: &AddressGrants::default(),
         secrets: &secrets,
         files: &files,
         cookies: None,

@@ -5,6 +5,7 @@
 //! resolved and checked. An IP address as host is never resolved; the guard checks it as part of the URL. A run cannot
 //! use this client: its sandbox allows no sockets (`robot/client.rs`).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -84,10 +85,11 @@ impl From<ConnectError> for WebhookError {
 pub async fn send_webhook(
     webhook_request: WebhookRequest,
     allow_private: bool,
+    daemon_ports: &BTreeSet<u16>,
     patience: Duration,
 ) -> Result<WebhookResponse, WebhookError> {
     let host = webhook_request.url.host_str().unwrap_or_default().to_owned();
-    let guard = Guard::for_host(&host, allow_private);
+    let guard = Guard::for_host(&host, allow_private, daemon_ports);
     guard.check_url(&webhook_request.url).map_err(WebhookError::Refused)?;
     let client = client(&guard, &webhook_request.url, patience).await?;
     let method = if webhook_request.put { reqwest::Method::PUT } else { reqwest::Method::POST };
@@ -169,11 +171,16 @@ fn one_line(bytes: &[u8]) -> String {
 /// As [`Refusal`]'s own text, but with the setting of config.toml: no task.toml is involved here.
 fn refusal_message(refusal: &Refusal) -> String {
     match refusal {
-        Refusal::Private { host, address } => format!(
+        Refusal::Private { host, address, .. } | Refusal::OwnAddress { host, address } => format!(
             "{host} is at {address}, which is not a public address; \
              set `allow_private = true` under [alert] of config.toml to allow it"
         ),
-        Refusal::Scheme(_) | Refusal::NoHost | Refusal::TooLong(_) | Refusal::Host(_) => refusal.to_string(),
+        Refusal::Scheme(_)
+        | Refusal::NoHost
+        | Refusal::TooLong(_)
+        | Refusal::Host(_)
+        | Refusal::Metadata { .. }
+        | Refusal::DaemonPort { .. } => refusal.to_string(),
     }
 }
 

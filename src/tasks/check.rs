@@ -1,9 +1,11 @@
 //! Semantic checks of task.toml and robot.toml: what parses but cannot work.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use url::Url;
 
+use super::address_check;
 use super::problem::Problem;
 use super::script_check::{self, ScriptProblem};
 use super::source::{TomlSource, did_you_mean};
@@ -12,6 +14,7 @@ use crate::due;
 use crate::guard;
 use crate::learn::Template;
 use crate::learn::apply::ColumnTransform;
+use crate::model::private_grant::{PRIVATE_TABLE, private_line};
 use crate::model::{Script, ScriptStep, Task, TimeSpan};
 
 /// Everything that is wrong with task.toml itself.
@@ -39,6 +42,20 @@ pub(super) fn alerts(source: &TomlSource, task: &Task, channels: Option<&Channel
         Some(source.problem_at_key(&place, error.message).hint(error.hint))
     };
     task.alert.urls.iter().enumerate().filter_map(problem).collect()
+}
+
+/// Until version 0.1 task.toml itself allowed private addresses.
+pub(super) fn moved_grant(source: &TomlSource, task: &Task, script: &Script) -> Option<Problem> {
+    let was_allowed = task.fetch.allow_private?;
+    let message = "`fetch.allow_private` is not a key of task.toml any more: config.toml grants private addresses";
+    let problem = source.problem_at_key(&["fetch", "allow_private"], message);
+    let entries = address_check::entries_for(task, script);
+    if !was_allowed || entries.is_empty() {
+        return Some(problem.hint("remove this line"));
+    }
+    let name = source.file().parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let line = private_line(&name, &entries);
+    Some(problem.hint(format!("remove this line, and add `{line}` {PRIVATE_TABLE}")))
 }
 
 /// A run must know where to start: `url`, or a robot.toml that begins with `get`.
@@ -133,7 +150,7 @@ fn fetch(source: &TomlSource, task: &Task, found: &mut Vec<Problem>) {
         found.push(problem.hint("write \"auto\", \"utf-8\", \"windows-1252\" …"));
     }
     if let Some(proxy) = &fetch.proxy
-        && let Err(why) = guard::proxy::check(proxy, fetch.allow_private)
+        && let Err(why) = guard::proxy::without_secrets(proxy)
     {
         let problem = source.problem_at_key(&["fetch", "proxy"], why.to_string());
         found.push(problem.hint("write \"http://proxy.example:3128\", or https, socks5 or socks5h"));

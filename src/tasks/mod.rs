@@ -1,6 +1,7 @@
 //! EDGE: task folders on disk. Errors in files that people write are reported with file, line, caret and hint. Files
 //! that pieme writes are replaced atomically. A folder from elsewhere can make nothing here read a file outside it.
 
+mod address_check;
 mod check;
 mod columns_file;
 pub mod folder;
@@ -28,6 +29,7 @@ use crate::alert::Channels;
 use crate::learn::template::{Template, TemplateError};
 use crate::model::{Script, Task, TaskName};
 
+pub use address_check::check_addresses;
 pub use columns_file::{allow_empty, ask_before_accepting, set_max_pages, write_columns};
 pub use folder::FileError;
 pub use items::read_items;
@@ -225,6 +227,10 @@ fn check_sources(
             None => of_steps = check::steps(&task.source, it, robot, steps),
         }
     }
+    if let Some(it) = &task.value {
+        let no_steps = Script::default();
+        own.extend(check::moved_grant(&task.source, it, script.value.as_ref().unwrap_or(&no_steps)));
+    }
     own.retain(|problem| !task.explains(&problem.message));
     of_steps.retain(|it| !script.explains(&it.message) && (script.is_complete() || !it.message.contains(NO_PAGE_YET)));
     let mut all: Vec<Problem> = [task.problems, own, script.problems, of_steps].concat();
@@ -255,6 +261,15 @@ pub fn read_with_channels(dir: &Path, channels: &Channels) -> Result<TaskFolder,
     let folder = read(dir)?;
     check_channels(&folder, channels)?;
     Ok(folder)
+}
+
+/// A problem at a key of the folder's task.toml, as `["limits", "memory"]`.
+pub fn problem_in_task_file(folder: &TaskFolder, key: &[&str], message: String) -> Problem {
+    let source = Folder::open(&folder.dir).ok().and_then(|it| read_toml(&it, TASK_FILE).ok().flatten());
+    match source {
+        Some(source) => source.problem_at_key(key, message),
+        None => Problem::new(&folder.dir.join(TASK_FILE), message),
+    }
 }
 
 /// Replaces template.json atomically.

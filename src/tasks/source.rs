@@ -162,20 +162,7 @@ fn misplaced_key(word: &str) -> Option<String> {
     const HOMES: &[(&str, &[&str])] = &[
         ("schedule", &["cron", "every", "timezone", "jitter", "overlap", "catch_up"]),
         ("limits", &["timeout", "memory", "max_pages", "max_requests", "max_page_bytes"]),
-        (
-            "fetch",
-            &[
-                "engine",
-                "robots_txt",
-                "delay",
-                "retries",
-                "allow_hosts",
-                "allow_private",
-                "user_agent",
-                "proxy",
-                "charset",
-            ],
-        ),
+        ("fetch", &["engine", "robots_txt", "delay", "retries", "allow_hosts", "user_agent", "proxy", "charset"]),
         ("data", &["key", "history"]),
         ("expect", &["similarity", "min_rows", "max_row_drop", "allow_empty", "auto_accept"]),
         ("alert", &["urls", "after", "on"]),

@@ -49,7 +49,6 @@ impl From<AddError> for WebError {
     fn from(error: AddError) -> WebError {
         match error {
             AddError::Io { .. } => WebError::Refused(error.to_string()),
-            AddError::Private(sentence) => WebError::Bad(format!("{sentence}: tick the box below")),
             error => WebError::Bad(error.to_string()),
         }
     }
@@ -88,10 +87,6 @@ async fn form(visitor: SessionUser) -> Html<String> {
                 "Fetch with a real browser, for lists made by scripts"
             }
             label.choice {
-                input type="checkbox" name="allow_private" value="yes";
-                "Allow addresses on this machine or a private network"
-            }
-            label.choice {
                 input type="checkbox" name="ignore_robots" value="yes";
                 "Ignore its robots.txt, if the site's owner allows it"
             }
@@ -109,7 +104,6 @@ struct AddForm {
     #[serde(default)]
     name: String,
     browser: Option<String>,
-    allow_private: Option<String>,
     ignore_robots: Option<String>,
     #[serde(default)]
     max_pages: String,
@@ -139,7 +133,6 @@ async fn begin(State(web): State<SharedState>, Form(wanted): Form<AddForm>) -> R
         max_pages: wanted.max_pages()?,
         every: wanted.every,
         browser: wanted.browser.is_some(),
-        allow_private: wanted.allow_private.is_some(),
         ignore_robots: wanted.ignore_robots.is_some(),
     };
     let config = Arc::clone(&web.config);

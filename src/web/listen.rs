@@ -11,7 +11,7 @@ use axum::Router;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::time::sleep;
 
-use crate::config::ListenAddress;
+use crate::config::{ListenAddress, LiveGrants};
 use crate::daemon::http::connections::{LimitedListener, ListenerHealth};
 use crate::daemon::http::serve as http;
 
@@ -22,14 +22,21 @@ const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// The socket's group may connect: a reverse proxy belongs to it.
 const SOCKET_MODE: u32 = 0o660;
 
-/// Serves until the daemon ends, and writes the address to the file `note`.
-pub(super) fn serve(place: ListenAddress, router: Router, note: PathBuf, mut listening: ListenerHealth) {
+/// Serves until the daemon ends, and writes the address to the file `note`. No task reaches the port.
+pub(super) fn serve(
+    place: ListenAddress,
+    router: Router,
+    note: PathBuf,
+    mut listening: ListenerHealth,
+    grants: LiveGrants,
+) {
     tokio::spawn(async move {
         match &place {
             ListenAddress::Off => {}
             ListenAddress::Tcp(address) => {
                 let listener = until_open(&place, &mut listening, || TcpListener::bind(address)).await;
                 if let Ok(at) = listener.local_addr() {
+                    grants.add_daemon_port(at.port());
                     report_open(&format!("http://{at}/"), at.ip().is_loopback(), &note);
                 }
                 http::serve(LimitedListener::new(listener, MOST_CONNECTIONS, listening), router).await;

@@ -97,7 +97,8 @@ pub fn open(door: DaemonHandle) {
     if config.web.search != ListenAddress::Off {
         let reader = ReadPool::new(Arc::clone(&config), search::PUBLIC_LIMITS);
         let (search, listening) = (search::public_router(reader), door.listeners.register("search"));
-        listen::serve(config.web.search.clone(), search, config.state.join("search-url"), listening);
+        let note = config.state.join("search-url");
+        listen::serve(config.web.search.clone(), search, note, listening, config.grants.clone());
     }
     if config.web.at == ListenAddress::Off {
         return;
@@ -108,7 +109,7 @@ pub fn open(door: DaemonHandle) {
     let feed = ChangeFeed::start(overview.clone());
     let listening = door.listeners.register("dashboard");
     let web = Arc::new(DashboardState {
-        inspector: PageInspector::new(door.runner.spawner.clone()),
+        inspector: PageInspector::new(door.runner.spawner.clone(), config.grants.clone()),
         pending_tasks: PendingTasks::default(),
         duplicate_search: Semaphore::new(1),
         daemon: door,
@@ -122,7 +123,8 @@ pub fn open(door: DaemonHandle) {
         step_sessions: StepSessions::default(),
         config: Arc::clone(&config),
     });
-    listen::serve(config.web.at.clone(), router::router(routes(), web), config.state.join(ADDRESS_FILE), listening);
+    let (router, note) = (router::router(routes(), web), config.state.join(ADDRESS_FILE));
+    listen::serve(config.web.at.clone(), router, note, listening, config.grants.clone());
 }
 
 /// All routes. The router is built from this table, and a test tries every entry.

@@ -155,6 +155,7 @@ pub fn walk_input(input: &FetchInput, deadline: Instant) -> WalkInput<'_> {
     WalkInput {
         task: &input.task,
         script: &input.script,
+        addresses: &input.addresses,
         secrets: &input.secrets.0,
         files: &input.files,
         cookies: input.cookies.as_deref(),

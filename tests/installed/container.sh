@@ -38,10 +38,10 @@ done
 inside pieme doctor
 "${podman[@]}" exec -d "$name" pieme demo --site-only
 for _ in $(seq 1 40); do
-  inside pieme add http://127.0.0.1:8643/products --allow-private --name shop --yes && break
+  inside pieme add http://127.0.0.1:8643/products --name practice-list --yes && break
   sleep 0.25
 done
-inside pieme records shop --json | grep -q '"name"\|"records"\|"rows"'
+inside pieme records practice-list --json | grep -q '"name"\|"records"\|"rows"'
 ! inside /bin/sh -c true 2>/dev/null || { echo 'there is a shell in the image'; exit 1; }
 podman stop -t 40 "$name" >/dev/null
 echo 'all as it should be'

@@ -73,7 +73,8 @@ fn who_gives_up_leaves_nothing_behind() {
         (
             vec!["add", "http://127.0.0.1:1/x", "--yes"],
             78,
-            "allow private addresses if that is meant (--allow-private)",
+            "http://127.0.0.1:1/x is not a public address; to allow it, add `\"127-0-0-1-x\" = [\"127.0.0.1:1\"]` under \
+             [private] in config.toml, or type `pieme add http://127.0.0.1:1/x --name 127-0-0-1-x --allow-private`",
         ),
         (vec!["add", &missing, "--yes", "--allow-private"], 1, "no task was made: http"),
         (vec!["add", &no_list, "--yes", "--allow-private"], 1, "the page has no list"),
@@ -167,7 +168,8 @@ fn robots_txt_can_be_ignored_and_the_refusal_says_how() {
 #[test]
 fn a_task_that_fails_at_its_second_page_can_be_labelled() {
     let (stage, site) = (Stage::new(), saved_list());
-    let task = format!("url = \"{}\"\n[fetch]\nallow_private = true\ndelay = \"0s\"\n", site.url("/index.html"));
+    let task = format!("url = \"{}\"\n[fetch]\ndelay = \"0s\"\n", site.url("/index.html"));
+    stage.grant_private(&site.url(""));
     stage.write("tasks/books/task.toml", &task);
     assert_eq!(stage.pieme(&["run", "books"]).code, 1);
     let said = stage.pieme(&["label", "books", "--yes", "--no-run"]);

@@ -51,7 +51,8 @@ fn rows(app: &App, path: &str, robot: &str) -> Vec<Value> {
     let stage = Stage::new();
     stage.write("secrets/app", SECRET);
     stage.make_private("secrets/app");
-    let task = format!("url = \"{}{path}\"\nfetch = {{ allow_private = true, delay = \"0s\" }}\n", app.url);
+    let task = format!("url = \"{}{path}\"\nfetch = {{ delay = \"0s\" }}\n", app.url);
+    stage.grant_private(&app.url);
     stage.write("tasks/app/task.toml", &task);
     stage.write("tasks/app/robot.toml", robot);
     let said = stage.pieme(&["run", "app"]);

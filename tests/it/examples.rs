@@ -125,7 +125,8 @@ fn the_examples_of_label_work() {
     let found = examples(&Stage::new(), "label");
     for example in found {
         let stage = Stage::new();
-        let fetch = "[fetch]\nallow_private = true\nrobots_txt = false\ndelay = \"0s\"\n";
+        stage.grant_private(&site.url(""));
+        let fetch = "[fetch]\nrobots_txt = false\ndelay = \"0s\"\n";
         stage.write("tasks/hotels/task.toml", &format!("url = \"{}\"\n{fetch}", site.url("/hotels")));
         assert_eq!(stage.pieme(&["run", "hotels"]).code, 3, "it waits for a person");
         if example.contains("--accept") {

@@ -109,7 +109,8 @@ fn a_run_that_is_going_already_is_a_passing_trouble() {
         if daemon {
             stage.start_daemon();
         }
-        let task = format!("url = \"http://{address}/\"\n[fetch]\nallow_private = true\nrobots_txt = false\n");
+        let task = format!("url = \"http://{address}/\"\n[fetch]\nrobots_txt = false\n");
+        stage.grant_private(&address.to_string());
         stage.write("tasks/slow/task.toml", &format!("enabled = false\n{task}"));
         let first = Command::new(env!("CARGO_BIN_EXE_pieme"))
             .arg("--config")

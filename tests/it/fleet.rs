@@ -38,8 +38,10 @@ impl Fleet {
         for name in NAMES {
             fs::create_dir_all(folder.path().join(name).join("tasks")).expect("a folder");
             let config = format!(
-                "store = \"{}\"\nmax_running = 8\nper_host = 8\n[fleet]\nname = \"{name}\"\nlease = \"{lease}\"\n",
-                schema.url()
+                "store = \"{}\"\nmax_running = 8\nper_host = 8\n[fleet]\nname = \"{name}\"\nlease = \"{lease}\"\n\
+                 [private]\n\"*\" = [\"127.0.0.1:{}\"]\n",
+                schema.url(),
+                site.port()
             );
             fs::write(folder.path().join(name).join("config.toml"), config).expect("a file");
         }
@@ -128,7 +130,7 @@ impl Fleet {
         fs::create_dir(&folder).expect("a task folder");
         let url = self.site.url().join("/products").expect("a path of the practice site");
         let text = format!(
-            "url = \"{url}\"\n[schedule]\nevery = \"{every}\"\n[fetch]\nallow_private = true\ndelay = \"50ms\"\n\
+            "url = \"{url}\"\n[schedule]\nevery = \"{every}\"\n[fetch]\ndelay = \"50ms\"\n\
              retries = 0\nrobots_txt = false\n"
         );
         fs::write(folder.join("task.toml"), text).expect("a file");

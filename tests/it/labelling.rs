@@ -41,7 +41,8 @@ impl Desk {
         let folder = Arc::new(tasks::read(&stage.path("tasks/shop")).expect("a task"));
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let spawner = Spawner::start(env!("CARGO_BIN_EXE_pieme-daemon").into()).expect("a thread");
-        Desk { stage, folder, runtime: runtime.expect("a runtime"), scholar: PageInspector::new(spawner), config }
+        let scholar = PageInspector::new(spawner, config.grants.clone());
+        Desk { stage, folder, runtime: runtime.expect("a runtime"), scholar, config }
     }
 
     fn ask(&self, ask: LabellingQuestion) -> (LabellingAnswer, Vec<u8>) {

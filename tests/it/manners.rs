@@ -33,8 +33,8 @@ fn serve(page: impl Fn(usize) -> String + Send + 'static) -> (u16, Arc<Mutex<Vec
 }
 
 fn write_task(stage: &Stage, name: &str, port: u16, fetch: &str) {
-    let task =
-        format!("url = \"http://127.0.0.1:{port}/\"\n[fetch]\nallow_private = true\nrobots_txt = false\n{fetch}\n");
+    let task = format!("url = \"http://127.0.0.1:{port}/\"\n[fetch]\nrobots_txt = false\n{fetch}\n");
+    stage.grant_private(&format!("127.0.0.1:{port}"));
     stage.write(&format!("tasks/{name}/task.toml"), &task);
 }
 

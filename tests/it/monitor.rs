@@ -79,7 +79,8 @@ fn cards(names: &[&str]) -> String {
 pub fn labelled() -> (Stage, Page) {
     let (stage, page) = (Stage::new(), Page::serve(&table(&NAMES)));
     let url = format!("http://127.0.0.1:{}/list", page.port);
-    let fetch = "[fetch]\nallow_private = true\ndelay = \"0s\"\nretries = 0\n";
+    let fetch = "[fetch]\ndelay = \"0s\"\nretries = 0\n";
+    stage.grant_private(&url);
     stage.write("tasks/hotels/task.toml", &format!("url = \"{url}\"\n{fetch}"));
     stage.pieme(&["run", "hotels"]);
     let said = stage.pieme(&["label", "hotels", "--yes"]);

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use pieme::model::{Failure, Page, Script, Task, TraceLine};
+use pieme::model::{AddressGrants, Failure, Page, Script, Task, TraceLine};
 use pieme::page::{Selector, Tree};
 use pieme::practice::ways::CODE_KEY;
 use pieme::practice::{PASSWORD, Site};
 use pieme::robot::{self, LinksError, Observer, RecordLink, WalkError, WalkInput, WalkOutcome};
+use url::Url;
 
 mod ways;
 
@@ -102,11 +103,31 @@ impl Walked {
 /// A task on the practice site; `more` are further lines of its task.toml.
 fn task(site: &Site, path: &str, more: &str) -> Task {
     let url = site.url().join(path).expect("a path of the practice site");
-    toml::from_str(&format!("url = '{url}'\nfetch.allow_private = true\nfetch.delay = '0s'\nfetch.retries = 0\n{more}"))
+    toml::from_str(&format!("url = '{url}'\nfetch.delay = '0s'\nfetch.retries = 0\n{more}"))
         .expect("a task of the test")
 }
 
+/// Grants all hosts that the task and the script name.
+fn grants(task: &Task, script: &str) -> AddressGrants {
+    let script: Script = toml::from_str(script).expect("a script of the test");
+    let named = script.addresses().into_iter().filter_map(|text| Url::parse(&text).ok());
+    let urls = task.url.iter().cloned().chain(named);
+    let entry = |url: Url| format!("{}:{}", url.host_str()?, url.port_or_known_default()?).parse().ok();
+    AddressGrants { granted: urls.filter_map(entry).collect(), ..AddressGrants::default() }
+}
+
 async fn walk_with(task: &Task, script: &str, password: &str, cookies: Option<&str>, time: Duration) -> Walked {
+    walk_granted(task, script, &grants(task, script), password, cookies, time).await
+}
+
+async fn walk_granted(
+    task: &Task,
+    script: &str,
+    addresses: &AddressGrants,
+    password: &str,
+    cookies: Option<&str>,
+    time: Duration,
+) -> Walked {
     let script: Script = toml::from_str(script).expect("a script of the test");
     let secrets = [("practice_password", password), ("codes", CODE_KEY)];
     let secrets = secrets.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
@@ -114,8 +135,16 @@ async fn walk_with(task: &Task, script: &str, password: &str, cookies: Option<&s
     let files = BTreeMap::from([("towns.csv".to_owned(), "town,zip\nHalifax,B3H\nTruro,B2N\n".to_owned())]);
     let deadline = Instant::now() + time;
     let seat = robot::BrowserPaths::default();
-    let order =
-        WalkInput { task, script: &script, secrets: &secrets, files: &files, cookies, deadline, browser_paths: seat };
+    let order = WalkInput {
+        task,
+        script: &script,
+        addresses,
+        secrets: &secrets,
+        files: &files,
+        cookies,
+        deadline,
+        browser_paths: seat,
+    };
     let walk = robot::walk(order, &mut notes).await;
     Walked { notes, walk }
 }
@@ -336,13 +365,15 @@ async fn a_bad_status_is_no_failure_when_the_script_asks_for_it() {
 }
 
 #[tokio::test]
-async fn private_addresses_are_refused_unless_the_task_says_otherwise() {
+async fn private_addresses_are_refused_unless_config_toml_grants_them() {
     let site = site().await;
     let port = site.url().port().expect("the practice site has one");
     for host in ["127.0.0.1", "localhost", "127.1", "2130706433", "[::ffff:127.0.0.1]"] {
         let task: Task = toml::from_str(&format!("url = 'http://{host}:{port}/products'")).expect("a task of the test");
-        walk(&task, "").await.fails(Failure::Network, "set `fetch.allow_private = true` in task.toml");
-        let one = robot::fetch(&task, task.url.as_ref().expect("it has one")).await;
+        let nothing = AddressGrants::default();
+        let walked = walk_granted(&task, "", &nothing, PASSWORD, None, PLENTY).await;
+        walked.fails(Failure::Network, "under [private] in config.toml");
+        let one = robot::fetch(&task, task.url.as_ref().expect("it has one"), &nothing).await;
         assert_eq!(one.expect_err("refused as well").cause, Failure::Network);
     }
     assert_eq!(site.requests(), 0, "nothing was asked");
@@ -351,7 +382,7 @@ async fn private_addresses_are_refused_unless_the_task_says_otherwise() {
 #[tokio::test]
 async fn nobody_there_is_a_network_failure() {
     // Nothing listens at port 1; a port that was free a moment ago may be another test's by now.
-    let toml = "url = 'http://127.0.0.1:1/'\nfetch.allow_private = true\nfetch.retries = 0";
+    let toml = "url = 'http://127.0.0.1:1/'\nfetch.retries = 0";
     let task: Task = toml::from_str(toml).expect("a task of the test");
     walk(&task, "").await.fails(Failure::Network, "refused");
 }
@@ -360,7 +391,7 @@ async fn nobody_there_is_a_network_failure() {
 async fn a_server_that_speaks_no_tls_is_a_tls_failure() {
     let site = site().await;
     let url = site.url().as_str().replace("http:", "https:");
-    let task: Task = toml::from_str(&format!("url = '{url}'\nfetch.allow_private = true")).expect("a task of the test");
+    let task: Task = toml::from_str(&format!("url = '{url}'")).expect("a task of the test");
     walk(&task, "").await.fails(Failure::Tls, "the TLS connection to https://");
 }
 
@@ -382,9 +413,10 @@ async fn a_form_is_not_sent_on_to_another_origin() {
 async fn one_page_is_fetched_for_who_adds_a_task() {
     let site = site().await;
     let task = task(&site, "/products", "");
-    let page = robot::fetch(&task, task.url.as_ref().expect("it has one")).await.expect("a page");
+    let granted = grants(&task, "");
+    let page = robot::fetch(&task, task.url.as_ref().expect("it has one"), &granted).await.expect("a page");
     assert!(String::from_utf8_lossy(&page.body).contains("class=\"products\""));
-    let gone = robot::fetch(&task, &site.url().join("/bad/404").expect("its address")).await;
+    let gone = robot::fetch(&task, &site.url().join("/bad/404").expect("its address"), &granted).await;
     assert_eq!(gone.expect_err("not found").cause, Failure::Http);
 }
 
@@ -425,7 +457,7 @@ async fn a_redesign_shows_the_same_data_and_the_prices_move_when_told() {
 #[tokio::test]
 async fn a_host_is_asked_again_only_after_the_delay() {
     let site = site().await;
-    let toml = format!("url = '{}products'\nfetch.allow_private = true\nfetch.delay = '30ms'", site.url());
+    let toml = format!("url = '{}products'\nfetch.delay = '30ms'", site.url());
     let started = Instant::now();
     walk(&toml::from_str(&toml).expect("a task of the test"), "").await.succeeds();
     assert!(started.elapsed() >= 3 * Duration::from_millis(30), "four pages, three pauses: {:?}", started.elapsed());

@@ -63,7 +63,10 @@ impl Stage {
             .block_on(Site::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))))
             .expect("a port of loopback is free");
         let folder = tempfile::tempdir().expect("a scratch folder");
-        demo::write_files(folder.path(), site.port()).expect("the demo can be laid out");
+        let config = demo::write_files(folder.path(), site.port()).expect("the demo can be laid out");
+        // For tasks of every name, and without a table: tests add keys at the end of the file.
+        let text = fs::read_to_string(&config).expect("a file").replace("[private]\n\"practice-*\"", "private.\"*\"");
+        fs::write(&config, text).expect("a file");
         fs::rename(folder.path().join("tasks"), folder.path().join("ready-made")).expect("the folders are there");
         fs::create_dir(folder.path().join("tasks")).expect("an empty tasks folder");
         run_seldom(&folder.path().join("ready-made"));
@@ -118,10 +121,7 @@ impl Stage {
 
     /// Writes a task.toml for an address of the practice site, followed by `more` lines.
     pub fn write_task(&self, name: &str, path: &str, more: &str) {
-        let text = format!(
-            "url = \"{}\"\n{more}\n[fetch]\nallow_private = true\ndelay = \"0s\"\nretries = 0\n",
-            self.url(path)
-        );
+        let text = format!("url = \"{}\"\n{more}\n[fetch]\ndelay = \"0s\"\nretries = 0\n", self.url(path));
         self.write(&format!("tasks/{name}/task.toml"), &text);
     }
 
@@ -129,6 +129,23 @@ impl Stage {
         let path = self.path(inside);
         fs::create_dir_all(path.parent().expect("a file stands in a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
+    }
+
+    /// Grants an address, `host:port` or a URL, to all tasks; the practice site is granted already.
+    pub fn grant_private(&self, address: &str) {
+        let host = address.split_once("://").map_or(address, |(_, rest)| rest);
+        let host = host.split('/').next().expect("split gives at least one part");
+        let mut config: toml_edit::DocumentMut = self.read("config.toml").parse().expect("a config.toml");
+        let granted = &mut config["private"]["*"];
+        granted.as_array_mut().expect("the stage has grants").push(host);
+        self.write("config.toml", &config.to_string());
+    }
+
+    /// Takes back all grants of private addresses.
+    pub fn revoke_private(&self) {
+        let config = self.read("config.toml");
+        let others = config.lines().filter(|line| !line.starts_with("private.")).map(|line| format!("{line}\n"));
+        self.write("config.toml", &others.collect::<String>());
     }
 
     pub fn make_private(&self, inside: &str) {

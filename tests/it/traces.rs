@@ -107,7 +107,8 @@ extract = {}
 "#;
 
 fn drop_things(stage: &Stage, shop: &Shop) {
-    let fetch = "[fetch]\nallow_private = true\ndelay = \"0s\"\nretries = 0\n";
+    let fetch = "[fetch]\ndelay = \"0s\"\nretries = 0\n";
+    stage.grant_private(&format!("127.0.0.1:{}", shop.port));
     stage.write("tasks/things/task.toml", &format!("url = \"http://127.0.0.1:{}/form\"\n{fetch}", shop.port));
     stage.write("tasks/things/robot.toml", ROBOT);
 }
@@ -166,7 +167,8 @@ fn times(run: &serde_json::Value) -> Vec<(u64, String)> {
 #[test]
 fn every_line_of_a_trace_has_its_time_so_that_waits_can_be_seen() {
     let (mut stage, shop) = (Stage::new(), Shop::start());
-    let fetch = "[fetch]\nallow_private = true\ndelay = \"0s\"\nretries = 1\n";
+    let fetch = "[fetch]\ndelay = \"0s\"\nretries = 1\n";
+    stage.grant_private(&format!("127.0.0.1:{}", shop.port));
     stage.write("tasks/slow/task.toml", &format!("url = \"http://127.0.0.1:{}/list\"\n{fetch}", shop.port));
     let robot = "[[step]]\nget = '/list'\n[[step]]\nextract = {}\n[[step]]\nwait = '1500ms'\n[[step]]\nget = '/busy'\n";
     stage.write("tasks/slow/robot.toml", robot);

@@ -79,18 +79,20 @@ fn a_redirect_loop_ends() {
 fn an_unreachable_host_is_network() {
     let stage = Stage::new();
     // Nobody listens at port 1; one that was free a moment ago may be another test's by now.
-    let task = "url = \"http://127.0.0.1:1/\"\n[fetch]\nallow_private = true\nretries = 0\n";
+    let task = "url = \"http://127.0.0.1:1/\"\n[fetch]\nretries = 0\n";
+    stage.grant_private("127.0.0.1:1");
     stage.write("tasks/bad/task.toml", task);
     check_on(&stage, "failed", "network", &["127.0.0.1:1"]);
 }
 
 #[test]
-fn a_private_address_is_refused_unless_the_task_allows_it() {
+fn a_private_address_is_refused_unless_it_is_granted() {
     let stage = Stage::new();
+    stage.revoke_private();
     stage.write("tasks/bad/task.toml", &format!("url = \"{}\"\n", stage.url("/products")));
     let said = stage.pieme(&["run", "bad"]);
     assert_eq!(said.code, 78, "{}", said.stderr);
-    assert!(said.stderr.contains("allow_private") && said.stderr.contains("task.toml:1"), "{}", said.stderr);
+    assert!(said.stdout.contains("[private]") && said.stdout.contains("task.toml:1"), "{}", said.stdout);
     assert_eq!(stage.site.requests(), 0, "nothing was sent");
 }
 
@@ -193,7 +195,8 @@ fn a_certificate_that_nobody_vouches_for_is_tls() {
         }
     });
     let stage = Stage::new();
-    let fetch = "[fetch]\nallow_private = true\nretries = 0\nrobots_txt = false\n";
+    let fetch = "[fetch]\nretries = 0\nrobots_txt = false\n";
+    stage.grant_private(&format!("localhost:{port}"));
     stage.write("tasks/unsafe/task.toml", &format!("url = \"https://localhost:{port}/\"\n{fetch}"));
     let said = stage.pieme(&["run", "unsafe"]);
     assert!(said.stdout.contains("failed (tls)"), "{}{}", said.stdout, said.stderr);

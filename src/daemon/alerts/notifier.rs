@@ -167,7 +167,8 @@ async fn try_once(bag: &NotifierContext, letter: &OutboxEntry) -> Result<(), Del
     let (settings, smtp) = (&bag.config.alert, &bag.config.smtp);
     let names = alert::secrets_of(&letter.target, settings, smtp);
     let secrets = secrets::lookup_all(&bag.config, &names).map_err(|error| error.to_string())?;
-    alert::deliver(&DeliveryContext { settings, smtp, secrets }, &letter.target, &notice, Utc::now()).await
+    let means = DeliveryContext { settings, smtp, daemon_ports: bag.config.grants.current().daemon_ports, secrets };
+    alert::deliver(&means, &letter.target, &notice, Utc::now()).await
 }
 
 /// When the next attempt is made after `tries` earlier ones; `None` when delivery is given up.

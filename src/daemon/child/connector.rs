@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::guard::Guard;
-use crate::model::{ConnectError, Script, Task};
+use crate::model::{AddressGrants, ConnectError, Script, Task};
 use crate::protocol::ParentAnswer;
 
 use super::answers::{AnswerSender, ChildAnswer};
@@ -28,8 +28,8 @@ pub struct ChildConnector {
 
 impl ChildConnector {
     /// Must be called within a tokio runtime, which makes the connections.
-    pub fn new(task: &Task, script: &Script, answers: AnswerSender) -> ChildConnector {
-        let guard = Arc::new(Guard::new(task, script));
+    pub fn new(task: &Task, script: &Script, grants: &AddressGrants, answers: AnswerSender) -> ChildConnector {
+        let guard = Arc::new(Guard::new(task, script, grants));
         ChildConnector { guard, answers, pending: JoinSet::new(), runtime: Handle::current() }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
+use crate::config::LiveGrants;
 use crate::labelling::page::{LabellingAnswer, LabellingContext, LabellingQuestion, LabellingRequest};
 use crate::model::{RunId, shortage};
 use crate::protocol::{ChildJob, InspectJob};
@@ -33,11 +34,12 @@ type PageAnswer<J> = (<J as ChildJob>::Message, Vec<u8>);
 pub struct PageInspector {
     spawner: Spawner,
     permits: Arc<Semaphore>,
+    grants: LiveGrants,
 }
 
 impl PageInspector {
-    pub fn new(spawner: Spawner) -> PageInspector {
-        PageInspector { spawner, permits: Arc::new(Semaphore::new(MAX_CONCURRENT)) }
+    pub fn new(spawner: Spawner, grants: LiveGrants) -> PageInspector {
+        PageInspector { spawner, permits: Arc::new(Semaphore::new(MAX_CONCURRENT)), grants }
     }
 
     /// The answer with its raw bytes; `None` when the child failed or took too long.
@@ -49,12 +51,12 @@ impl PageInspector {
         ask: LabellingQuestion,
     ) -> Option<(LabellingAnswer, Vec<u8>)> {
         let (spawner, permits) = (self.spawner.clone(), Arc::clone(&self.permits));
+        let limits = self.grants.current().ceiling.lower(&folder.task.limits);
         // In a tokio task of its own: the caller may be cancelled, and the child must be reaped all the same.
         let asking = tokio::spawn(async move {
             let _permit = permits.acquire_owned().await.ok()?;
             let run = known.run;
             let request = LabellingRequest { known, ask };
-            let limits = folder.task.limits.clone();
             let job = InspectJob { parent_pid: std::process::id(), limits, request };
             let (answer, raw) = run_page_job(&spawner, run, job, packed, std::future::pending()).await?;
             Some((answer.0, raw))

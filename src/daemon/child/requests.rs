@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use url::Url;
 
 use crate::due;
-use crate::model::{CachedPage, RobotsTxt, RunId};
+use crate::model::{AddressGrants, CachedPage, RobotsTxt, RunId};
 use crate::protocol::{FetchRequest, ParentAnswer};
 use crate::tasks;
 use crate::tasks::{PageCache, TaskFolder};
@@ -37,10 +37,16 @@ pub struct ChildRequests {
 
 impl ChildRequests {
     /// Registers the run with the host limiter; it has no turn yet.
-    pub fn open(run: RunId, folder: &TaskFolder, turns: SharedHostLimiter, answers: AnswerSender) -> ChildRequests {
+    pub fn open(
+        run: RunId,
+        folder: &TaskFolder,
+        grants: &AddressGrants,
+        turns: SharedHostLimiter,
+        answers: AnswerSender,
+    ) -> ChildRequests {
         turns.register(run, answers.clone());
         let kept = PageCache::read(&folder.dir);
-        let broker = ChildConnector::new(&folder.task, &folder.script, answers.clone());
+        let broker = ChildConnector::new(&folder.task, &folder.script, grants, answers.clone());
         ChildRequests {
             run,
             folder: folder.clone(),

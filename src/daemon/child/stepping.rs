@@ -35,7 +35,7 @@ impl StepProcess {
     ) -> io::Result<StepProcess> {
         let child = SpawnedChild::spawn(spawner).await?;
         let (answers, answered) = std::sync::mpsc::channel();
-        let requests = ChildRequests::open(RunId::new(), folder, host_limiter, answers.clone());
+        let requests = ChildRequests::open(RunId::new(), folder, &job.fetch.addresses, host_limiter, answers.clone());
         let (sender, states) = mpsc::channel(1);
         // The process ends when its stdin is closed, the threads when the process ends.
         let child =

@@ -56,6 +56,7 @@ pub async fn listen(
 ) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(address).await?;
     let at = listener.local_addr()?;
+    config.grants.add_daemon_port(at.port());
     if !at.ip().is_loopback() {
         tracing::warn!(
             "metrics listen on {at}, not on loopback: anyone who can reach it can read the names of the tasks"

@@ -37,6 +37,8 @@ pub(super) fn fetch_input(
     folder: &TaskFolder,
     run: RunId,
 ) -> Result<(FetchInput, Option<ScratchFolder>), Box<Verdict>> {
+    let grants = config.grants.current();
+    grants.check(folder).map_err(file_failure)?;
     let scratch = match folder.task.fetch.engine {
         Engine::Http => None,
         Engine::Browser => Some(ScratchFolder::new(config, run).map_err(|error| {
@@ -46,6 +48,7 @@ pub(super) fn fetch_input(
     };
     let names = secrets::names(&folder.task, &folder.script);
     let input = FetchInput {
+        addresses: grants.addresses_of(&folder.name),
         files: tasks::read_items(&folder.dir, &folder.script).map_err(file_failure)?,
         secrets: secrets::lookup_all(config, &names).map(Secrets).map_err(|error| secret_failure(&error))?,
         cookies: tasks::read_cookies(&folder.dir).map_err(file_failure)?,

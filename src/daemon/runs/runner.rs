@@ -237,7 +237,7 @@ impl Runner {
             tracing::warn!(%run, "storing the process id of a run failed: {error}");
         }
         let (answers, answered) = std::sync::mpsc::channel();
-        let requests = ChildRequests::open(run, folder, self.host_limiter.clone(), answers);
+        let requests = ChildRequests::open(run, folder, &job.fetch.addresses, self.host_limiter.clone(), answers);
         job.fetch.cached_pages = requests.cached_pages();
         let collector = Collector {
             store: self.store.clone(),

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use url::Url;
 
 use crate::config::Config;
+use crate::model::private_grant::{PRIVATE_TABLE, PrivateGrant};
 use crate::model::task::NameError;
 use crate::model::{Failure, Outcome, StoreAddress, TaskName, TimeSpan, Verdict};
 use crate::tasks;
@@ -32,8 +33,6 @@ pub struct NewTask {
     pub every: String,
     /// Fetch the pages with a browser (`fetch.engine`).
     pub browser: bool,
-    /// Allow addresses on this machine or a private network.
-    pub allow_private: bool,
     /// Ignore the site's robots.txt.
     pub ignore_robots: bool,
     /// Maximum pages of a run; `None`: the default of a task.
@@ -50,7 +49,7 @@ pub enum AddError {
     Name(#[from] NameError),
     #[error("there is a task `{0}` already: choose another name, or type `pieme label {0}`")]
     Taken(TaskName),
-    /// The address is private, and private addresses were not allowed.
+    /// The address is private, and config.toml does not grant it to the task. The sentence names the line to add.
     #[error("{0}")]
     Private(String),
     #[error("{0}")]
@@ -82,9 +81,27 @@ pub fn free_name(config: &Config, url: &Url) -> Result<TaskName, AddError> {
     Ok(TaskName::new(&free.unwrap_or(base))?)
 }
 
+/// Fails if there is a task of this name.
+pub fn check_free(config: &Config, name: &TaskName) -> Result<(), AddError> {
+    if config.tasks.join(name.as_str()).exists() { Err(AddError::Taken(name.clone())) } else { Ok(()) }
+}
+
+/// Writes the grant for a private address into config.toml, unless there is one. Returns what was written.
+pub fn grant_private(config: &Config, name: &TaskName, url: &Url) -> Result<Option<String>, Problem> {
+    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else { return Ok(None) };
+    let entry = format!("{host}:{port}");
+    let granted = config.grants.current().addresses_of(name).granted;
+    if entry.parse::<PrivateGrant>().is_ok_and(|entry| granted.contains(&entry)) {
+        return Ok(None);
+    }
+    config.grant_private(name, &entry)?;
+    Ok(Some(entry))
+}
+
 /// A task in a scratch folder on the same file system as `tasks/`, so that one rename moves it into place.
 pub struct TaskDraft {
     pub name: TaskName,
+    url: Url,
     /// The configuration, with all written paths in the scratch folder.
     pub config: Config,
     home: PathBuf,
@@ -95,10 +112,8 @@ pub struct TaskDraft {
 
 impl TaskDraft {
     pub fn new(config: &Config, new: &NewTask) -> Result<TaskDraft, AddError> {
+        check_free(config, &new.name)?;
         let home = config.tasks.join(new.name.as_str());
-        if home.exists() {
-            return Err(AddError::Taken(new.name.clone()));
-        }
         let text = task_toml(new)?;
         let failed = |source| AddError::Io { path: config.tasks.clone(), source };
         fs::create_dir_all(&config.tasks).map_err(failed)?;
@@ -107,9 +122,14 @@ impl TaskDraft {
         let made = aside.tasks.join(new.name.as_str());
         fs::create_dir_all(&made).map_err(failed)?;
         fs::write(made.join(tasks::TASK_FILE), text).map_err(failed)?;
-        let draft = TaskDraft { name: new.name.clone(), config: aside, home, made, _scratch: scratch };
+        let (name, url) = (new.name.clone(), new.url.clone());
+        let draft = TaskDraft { name, url, config: aside, home, made, _scratch: scratch };
         // Only the message: the position refers to a file that nobody has seen.
-        draft.folder().map_err(|problem| refusal(problem.message))?;
+        let folder = draft.folder().map_err(|problem| AddError::Problem(problem.message))?;
+        config.grants.current().check(&folder).map_err(|problem| {
+            let hint = problem.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            draft.refusal(format!("{}{hint}", problem.message))
+        })?;
         Ok(draft)
     }
 
@@ -130,13 +150,21 @@ impl TaskDraft {
             Outcome::Published(_) | Outcome::Quarantined(_) => Ok(None),
             // The second page is fetched only if the first had rows.
             Outcome::Failed(_) if verdict.pages > 0 => Ok(Some(without_task_toml(&verdict.sentence).to_owned())),
-            Outcome::Empty(_) | Outcome::Failed(_) if verdict.sentence.contains(ALLOW_PRIVATE_HINT) => {
-                Err(refusal(verdict.sentence.clone()))
+            Outcome::Empty(_) | Outcome::Failed(_) if verdict.sentence.contains(PRIVATE_TABLE) => {
+                Err(self.refusal(verdict.sentence.clone()))
             }
             outcome @ (Outcome::Empty(_) | Outcome::Failed(_)) => {
                 Err(AddError::NothingSeen { outcome, sentence: without_task_toml(&verdict.sentence).to_owned() })
             }
         }
+    }
+
+    fn refusal(&self, sentence: String) -> AddError {
+        if !sentence.ends_with(PRIVATE_TABLE) {
+            return AddError::Problem(sentence);
+        }
+        let (url, name) = (&self.url, &self.name);
+        AddError::Private(format!("{sentence}, or type `pieme add {url} --name {name} --allow-private`"))
     }
 
     /// Limits the task to the first page.
@@ -177,16 +205,6 @@ fn trial_config(config: &Config, scratch: &Path) -> Config {
     }
 }
 
-/// The hint in the guard's refusal of a private address. `model/reachability.rs` writes it.
-const ALLOW_PRIVATE_HINT: &str = "set `fetch.allow_private = true` in task.toml if that is meant";
-
-fn refusal(message: String) -> AddError {
-    match message.contains(ALLOW_PRIVATE_HINT) {
-        true => AddError::Private(message.replace(ALLOW_PRIVATE_HINT, "allow private addresses if that is meant")),
-        false => AddError::Problem(message),
-    }
-}
-
 /// The run's sentence without advice about task.toml, which does not exist yet.
 fn without_task_toml(sentence: &str) -> &str {
     match sentence.rfind("; ") {
@@ -215,11 +233,7 @@ fn task_toml(new: &NewTask) -> Result<String, AddError> {
     if let Some(pages) = new.max_pages {
         text.push_str(&format!("\n[limits]\nmax_pages = {pages}\n"));
     }
-    let fetch = [
-        (new.browser, "engine = \"browser\"\n"),
-        (new.allow_private, "allow_private = true\n"),
-        (new.ignore_robots, "robots_txt = false\n"),
-    ];
+    let fetch = [(new.browser, "engine = \"browser\"\n"), (new.ignore_robots, "robots_txt = false\n")];
     if fetch.iter().any(|(wanted, _)| *wanted) {
         text.push_str("\n[fetch]\n");
         fetch.iter().filter(|(wanted, _)| *wanted).for_each(|(_, line)| text.push_str(line));

@@ -94,12 +94,12 @@ impl DevToolsCookie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Script, Task};
+    use crate::model::{AddressGrants, Script, Task};
 
     #[test]
     fn a_jar_comes_back_from_the_browser_as_it_went_in_and_without_cookies_of_others() {
         let task: Task = toml::from_str("url = 'https://www.shop.test/'").expect("a task");
-        let guard = Guard::new(&task, &Script::default());
+        let guard = Guard::new(&task, &Script::default(), &AddressGrants::default());
         let url = Url::parse("https://www.shop.test/a/b").expect("a URL");
         let mut jar = CookieJar::default();
         for header in [

@@ -8,7 +8,7 @@ use tokio::net::UdpSocket;
 
 use super::*;
 use crate::guard::Guard;
-use crate::model::{Failure, Script};
+use crate::model::{AddressGrants, Failure, Script};
 use crate::robot::cookies::CookieJar;
 use crate::robot::request::RequestBody;
 use crate::robot::tests::server::Server;
@@ -75,10 +75,22 @@ fn redirect_to(location: &str) -> String {
 
 /// A browser for a task, to which `public.test` and `cdn.test` are public, and its session.
 async fn browser(task: &str, server: &Server, jar: CookieJar, time: Duration) -> (Browser, Session) {
+    browser_with_grants(task, &[], server, jar, time).await
+}
+
+async fn browser_with_grants(
+    task: &str,
+    granted: &[String],
+    server: &Server,
+    jar: CookieJar,
+    time: Duration,
+) -> (Browser, Session) {
     let task: Task =
         toml::from_str(&format!("fetch.engine = 'browser'\nfetch.delay = '0s'\nfetch.robots_txt = false\n{task}"))
             .expect("a task of the test");
-    let guard = Guard::new(&task, &Script::default());
+    let granted = granted.iter().map(|text| text.parse().expect("a grant of the test")).collect();
+    let grants = AddressGrants { granted, ..AddressGrants::default() };
+    let guard = Guard::new(&task, &Script::default(), &grants);
     for host in ["public.test", "cdn.test"] {
         guard.test_overrides.route_host_to(host, server.address);
     }
@@ -143,7 +155,7 @@ async fn a_page_reaches_no_private_address_whatever_it_tries() {
     for path in ["/found", "/script", "/refresh"] {
         let error = go(&mut browser, &mut session, &own, path).await.expect_err("refused");
         assert_eq!(error.cause(), Failure::Network, "{path}: {error}");
-        assert!(error.to_string().contains("fetch.allow_private"), "{path}: {error}");
+        assert!(error.to_string().contains("under [private] in config.toml"), "{path}: {error}");
     }
     let error = browser.go(&mut session, PageRequest::get(canary.url("127.0.0.1", "/"))).await.expect_err("refused");
     assert_eq!(error.cause(), Failure::Network, "{error}");
@@ -169,8 +181,9 @@ async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
         ("/frame", html("a frame")),
     ])
     .await;
-    let task = "url = 'http://127.0.0.1/'\nfetch.allow_private = true";
-    let (mut browser, mut session) = browser(task, &own, CookieJar::default(), PLENTY).await;
+    let granted = [format!("127.0.0.1:{}", own.address.port()), format!("localhost:{port}")];
+    let (mut browser, mut session) =
+        browser_with_grants("url = 'http://127.0.0.1/'", &granted, &own, CookieJar::default(), PLENTY).await;
     browser.go(&mut session, PageRequest::get(own.url("127.0.0.1", "/"))).await.expect("a page");
     let page = browser.go(&mut session, PageRequest::get(own.url("127.0.0.1", "/cdn"))).await.expect("a page");
     assert!(body(&page).contains("from the cdn"), "a script of a public host is loaded: {}", body(&page));

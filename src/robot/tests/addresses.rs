@@ -71,7 +71,7 @@ async fn input_12_a_redirect_to_a_private_address_opens_no_connection() {
         let mut session = session_with(&task, guard(&task, &Script::default()));
         let error = get(&mut session, &server).await.expect_err("refused");
         assert_eq!(error.cause(), Failure::Network, "{host}: {error}");
-        assert!(error.to_string().contains("fetch.allow_private"), "{host}: {error}");
+        assert!(error.to_string().contains("under [private] in config.toml"), "{host}: {error}");
         assert_eq!(server.heard().len(), 1, "the public host was asked");
     }
     assert!(canary.heard().is_empty(), "and the private one was not");

@@ -1,5 +1,6 @@
 //! The client of alerts connects by itself, only to addresses that the guard has checked.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use url::Url;
@@ -16,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A guard for `hook.test`, which resolves to a public address the first time and to a private one later.
 fn guard() -> Guard {
-    let mut guard = Guard::for_host("hook.test", false);
+    let mut guard = Guard::for_host("hook.test", false, &BTreeSet::new());
     guard.test_overrides.public.insert(PUBLIC);
     guard.test_overrides.resolve_to("hook.test", &[&[PUBLIC], &[PRIVATE]]);
     guard
@@ -45,7 +46,8 @@ async fn a_redirect_is_the_answer_and_is_not_followed() {
     let server = Server::start_at(PRIVATE, |_, _| ServerAction::go("http://127.0.0.1:1/elsewhere")).await;
     let webhook_request =
         WebhookRequest::post(server.url("127.0.0.1", "/hook"), serde_json::json!({ "text": "a test" }));
-    let receipt = send_webhook(webhook_request, true, PATIENCE).await.unwrap_or_else(|why| panic!("{why}"));
+    let receipt =
+        send_webhook(webhook_request, true, &BTreeSet::new(), PATIENCE).await.unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(receipt.status, 302);
     let heard = server.heard();
     assert_eq!(heard.len(), 1, "{heard:?}");
@@ -59,8 +61,11 @@ async fn a_literal_address_passes_the_guard_too() {
     let server = Server::start_at(PRIVATE, |_, _| ServerAction::page("taken")).await;
     for host in ["127.0.0.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]"] {
         let webhook_request = WebhookRequest::post(server.url(host, "/hook"), serde_json::Value::Null);
-        let why =
-            send_webhook(webhook_request, false, PATIENCE).await.err().map(|it| it.to_string()).unwrap_or_default();
+        let why = send_webhook(webhook_request, false, &BTreeSet::new(), PATIENCE)
+            .await
+            .err()
+            .map(|it| it.to_string())
+            .unwrap_or_default();
         assert!(why.contains("not a public address"), "{host}: {why}");
     }
     assert_eq!(server.heard(), Vec::<String>::new());

@@ -10,7 +10,7 @@ use url::Url;
 use crate::guard::Guard;
 use crate::model::address::display_url;
 use crate::model::task::Engine;
-use crate::model::{Script, ScriptStep, Task};
+use crate::model::{AddressGrants, Script, ScriptStep, Task};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptProblem {
@@ -30,7 +30,7 @@ impl ScriptProblem {
 pub fn check(task: &Task, script: &Script) -> Vec<ScriptProblem> {
     let mut check = ScriptChecker {
         task,
-        guard: Guard::new(task, script),
+        guard: Guard::new(task, script, &AddressGrants::default()),
         path: Vec::new(),
         known_variables: BTreeSet::new(),
         known_prefixes: BTreeSet::new(),
@@ -106,8 +106,9 @@ impl ScriptChecker<'_> {
         }
     }
 
+    /// Not what its address is: that depends on config.toml (`address_check.rs`).
     fn check_reachable(&mut self, url: &Url) {
-        if let Err(refusal) = self.guard.check_url(url) {
+        if let Err(refusal) = self.guard.check_host_of(url) {
             self.report(format!("{} cannot be fetched: {refusal}", display_url(url)), None);
         }
     }

@@ -224,7 +224,6 @@ impl PendingTask {
 /// What to change in the form after this error.
 fn hint(error: &AddError) -> &'static str {
     match error {
-        AddError::Private(_) => ": tick “Allow addresses on this machine or a private network”",
         AddError::NothingSeen { outcome: Outcome::Failed(Failure::RobotsTxt), .. } => ": tick “Ignore its robots.txt”",
         AddError::NothingSeen { outcome: Outcome::Empty(_) | Outcome::Failed(Failure::Blocked), .. } => {
             ": tick “Fetch with a real browser”"

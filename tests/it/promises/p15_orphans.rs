@@ -23,7 +23,8 @@ fn promise_15_no_run_outlives_the_daemon() {
     // A site that accepts every connection and never answers: a run waits there for ever.
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}/", silent.local_addr().expect("it is bound"));
-    let fetch = "[fetch]\nallow_private = true\nrobots_txt = false\nretries = 0\n";
+    let fetch = "[fetch]\nrobots_txt = false\nretries = 0\n";
+    stage.grant_private(&url);
     stage.write("tasks/silent/task.toml", &format!("url = \"{url}\"\n[schedule]\nevery = \"60s\"\n{fetch}"));
     let mut orphans = 0;
     for _ in 0..kills {

@@ -50,8 +50,9 @@ fn promise_16_a_hostile_site_hurts_only_its_own_run() {
     }
     let before = Vitals::of(daemon);
     for (kind, _) in KINDS {
-        let rest = "[limits]\ntimeout = \"6s\"\nmax_page_bytes = \"8M\"\n[fetch]\nallow_private = true\n\
+        let rest = "[limits]\ntimeout = \"6s\"\nmax_page_bytes = \"8M\"\n[fetch]\n\
                     robots_txt = false\nretries = 0\ndelay = \"0s\"\n";
+        stage.grant_private(&url(kind));
         stage.write(&format!("tasks/{kind}/task.toml"), &format!("url = \"{}\"\n{rest}", url(kind)));
     }
     let mut wrong = 0;

@@ -4,12 +4,9 @@ use super::super::files::{Files, books};
 use super::super::stage::Stage;
 use super::{Browser, logged_in, open};
 
-fn fill(browser: &mut Browser, url: &str, address: &str, private: bool) {
+fn fill(browser: &mut Browser, url: &str, address: &str) {
     browser.goto(&format!("{url}add"));
     browser.fill("#url", address);
-    if private {
-        browser.click("input[name=allow_private]");
-    }
 }
 
 #[test]
@@ -22,7 +19,7 @@ fn an_address_becomes_a_task_with_rows() {
         "the form",
         "location.pathname === '/add' && document.querySelector('#url') === document.activeElement",
     );
-    fill(&mut browser, &url, &stage.url("/products"), true);
+    fill(&mut browser, &url, &stage.url("/products"));
     browser.fill("#name", "shop");
     browser.eval("document.querySelector('#every').value = '30m'; 1");
     browser.click("form.add button.main");
@@ -51,12 +48,17 @@ fn what_cannot_be_added_is_refused_with_what_to_do() {
     let url = open(&mut stage);
     let mut browser = logged_in(&url);
     let products = stage.url("/products");
-    for (address, name, private, wanted) in [
-        ("ftp://example.org/", "", false, "it must begin with http:// or https://"),
-        (products.as_str(), "", false, "allow private addresses if that is meant: tick the box below"),
-        (products.as_str(), "taken", true, "There is a task `taken` already"),
+    for (address, name, wanted) in [
+        ("ftp://example.org/", "", "it must begin with http:// or https://"),
+        (
+            "http://127.0.0.1:1/x",
+            "",
+            "add `\"127-0-0-1-x\" = [\"127.0.0.1:1\"]` under [private] in config.toml, or type `pieme add \
+             http://127.0.0.1:1/x --name 127-0-0-1-x --allow-private`",
+        ),
+        (products.as_str(), "taken", "There is a task `taken` already"),
     ] {
-        fill(&mut browser, &url, address, private);
+        fill(&mut browser, &url, address);
         browser.fill("#name", name);
         browser.click("form.add button.main");
         browser.wait_for(wanted, &format!("document.querySelector('#said').textContent.includes({wanted:?})"));
@@ -64,7 +66,7 @@ fn what_cannot_be_added_is_refused_with_what_to_do() {
     for (path, wanted) in
         [("/bad/404", "404"), ("/bad/nolist", "the page has no list"), ("/staff/x", "tick “Ignore its robots.txt”")]
     {
-        fill(&mut browser, &url, &stage.url(path), true);
+        fill(&mut browser, &url, &stage.url(path));
         browser.click("form.add button.main");
         browser.wait_for("the end", "document.querySelector('#refused')");
         let said = browser.text_of("#refused");
@@ -80,7 +82,8 @@ fn a_second_page_that_is_not_there_is_said_and_can_be_left_out() {
     let mut stage = Stage::new();
     let url = open(&mut stage);
     let mut browser = logged_in(&url);
-    fill(&mut browser, &url, &site.url("/index.html"), true);
+    stage.grant_private(&site.url(""));
+    fill(&mut browser, &url, &site.url("/index.html"));
     browser.fill("#name", "books");
     browser.click("form.add button.main");
     browser.wait_for("the lists", "document.querySelector('#bench')?.dataset.outlined");
@@ -104,7 +107,8 @@ fn the_form_writes_how_many_pages_are_read_and_that_robots_txt_is_ignored() {
     let mut stage = Stage::new();
     let url = open(&mut stage);
     let mut browser = logged_in(&url);
-    fill(&mut browser, &url, &site.url("/index.html"), true);
+    stage.grant_private(&site.url(""));
+    fill(&mut browser, &url, &site.url("/index.html"));
     browser.fill("#name", "books");
     browser.fill("#max_pages", "1");
     browser.click("input[name=ignore_robots]");

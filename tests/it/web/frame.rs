@@ -141,7 +141,8 @@ const ALL_TRIED: &str = "new Promise(done => setTimeout(() => done(1), 4500))";
 fn a_hostile_page_reaches_everything_without_the_cage_and_nothing_within() {
     let evil = Evil::start();
     let mut stage = Stage::new();
-    let task = format!("url = \"{}\"\n[fetch]\nallow_private = true\ndelay = \"0s\"\n", evil.url("/list"));
+    let task = format!("url = \"{}\"\n[fetch]\ndelay = \"0s\"\n", evil.url("/list"));
+    stage.grant_private(&evil.url("/list"));
     stage.write(&format!("tasks/{TASK}/task.toml"), &task);
     let url = open(&mut stage);
     stage.wait_for("its first run", || !stage.status(TASK)["last_run"].is_null());

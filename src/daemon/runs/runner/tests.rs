@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::{Ceiling, Grants};
 use crate::model::{Outcome, TaskName, TimeSpan};
 use crate::store::Trigger;
 
@@ -25,6 +26,8 @@ async fn a_run_that_panics_in_the_daemon_ends_as_crash_and_is_not_running_any_mo
     let mut folder = tasks::read(&dir).expect("a sound task");
     folder.task.limits.timeout = TimeSpan(Duration::MAX);
     let (runner, name) = (runner(home.path()), TaskName::new("hotels").expect("a name"));
+    let ceiling = Ceiling { timeout: folder.task.limits.timeout, ..Ceiling::default() };
+    runner.config.grants.replace(Grants { ceiling, ..Grants::default() });
     let noted = name.clone();
     runner.store.call(move |store| store.upsert_task(&noted, None, Utc::now())).await.expect("it is known");
     let start = RunStart {
