@@ -10,6 +10,7 @@ use super::notification::Notification;
 use super::settings::{Settings, Smtp};
 use super::target::DeliveryTarget;
 use super::{exec, mail, secret_refs, webhook};
+use crate::model::GrantedSecret;
 use crate::robot::{self, Redactor};
 
 /// Of one attempt, from name resolution to the answer.
@@ -23,13 +24,15 @@ pub struct DeliveryContext<'a> {
     pub smtp: &'a Smtp,
     /// The ports on which the daemon itself listens; no webhook reaches them.
     pub daemon_ports: BTreeSet<u16>,
-    /// The values of the secrets that [`secrets_of`] names.
+    /// The values of the secrets that [`config_secrets`] names.
     pub secrets: BTreeMap<String, String>,
+    /// The secrets that the target names, with the origins that they may be sent to.
+    pub granted: BTreeMap<String, GrantedSecret>,
 }
 
-/// The secrets that a delivery to this target needs.
-pub fn secrets_of(target: &str, settings: &Settings, smtp: &Smtp) -> BTreeSet<String> {
-    let mut names = secret_refs::names(target);
+/// The secrets of config.toml that a delivery to this target needs.
+pub fn config_secrets(target: &str, settings: &Settings, smtp: &Smtp) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
     let is_mail = target.starts_with("mailto:") || secret_refs::is_one_secret(target);
     names.extend(settings.signed_with.iter().flat_map(|text| secret_refs::names(text)));
     names.extend(smtp.password.iter().filter(|_| is_mail).flat_map(|text| secret_refs::names(text)));
@@ -43,7 +46,8 @@ pub async fn deliver(
     notice: &Notification,
     now: DateTime<Utc>,
 ) -> Result<(), DeliveryError> {
-    let blanks = Redactor::new(&means.secrets);
+    let granted = means.granted.values().map(|secret| &secret.value);
+    let blanks = Redactor::new(means.secrets.values().chain(granted));
     let done = tokio::time::timeout(TIMEOUT, dispatch(means, target, notice, now)).await;
     let redacted = |error: AttemptError| DeliveryError {
         sentence: blanks.redact_text(&error.to_string()),
@@ -59,7 +63,8 @@ async fn dispatch(
     now: DateTime<Utc>,
 ) -> Result<(), AttemptError> {
     let secrets = &means.secrets;
-    let target = DeliveryTarget::parse(&secret_refs::fill_address(text, secrets))?;
+    let target = DeliveryTarget::parse(&secret_refs::fill_address(text, &means.granted))?;
+    check_local(means, text, &target)?;
     let of = |text: &Option<String>| text.as_ref().map(|text| secret_refs::fill_value(text, secrets));
     match &target {
         DeliveryTarget::Mail { to } => {
@@ -79,9 +84,13 @@ async fn dispatch(
         | DeliveryTarget::Telegram { .. }
         | DeliveryTarget::Matrix { .. } => {}
     }
-    let key = of(&means.settings.signed_with);
+    let key = means.settings.signing_key(secrets);
     let webhook_request = webhook::webhook_request(&target, notice, key.as_deref(), now);
     let webhook_request = webhook_request.ok_or(AttemptError::NoAddress)?;
+    if let Some((name, secret)) = means.granted.iter().find(|(_, secret)| !secret.may_go_to(&webhook_request.url)) {
+        let there = webhook_request.url.origin().ascii_serialization();
+        return Err(AttemptError::SecretElsewhere { name: name.clone(), there, granted: secret.origins_text() });
+    }
     let receipt =
         robot::send_webhook(webhook_request, means.settings.allow_private, &means.daemon_ports, TIMEOUT).await;
     let receipt = receipt.map_err(AttemptError::transport)?;
@@ -90,4 +99,14 @@ async fn dispatch(
     }
     let retry_after = receipt.retry_after.map(|wait| wait.min(MAX_RETRY_AFTER));
     Err(AttemptError::Answer { status: receipt.status, body: receipt.body_excerpt, retry_after })
+}
+
+/// A mail address and the name of a command have no origin: a secret is never a part of one, since whoever gets the
+/// mail could read it there. It may be the whole target, which is then its owner's.
+fn check_local(means: &DeliveryContext<'_>, text: &str, target: &DeliveryTarget) -> Result<(), AttemptError> {
+    let is_local = matches!(target, DeliveryTarget::Mail { .. } | DeliveryTarget::Exec { .. });
+    if is_local && !means.granted.is_empty() && !secret_refs::is_one_secret(text) {
+        return Err(AttemptError::SecretInName);
+    }
+    Ok(())
 }

@@ -26,6 +26,13 @@ impl From<String> for DeliveryError {
 pub(super) enum AttemptError {
     #[error("{}; {}", .0.message, .0.hint)]
     Target(#[from] TargetError),
+    #[error(
+        "the secret `{name}` must not be sent to {there}: config.toml grants it for {granted}; \
+         if it belongs there, add \"{there}\" to `origins` under [secret.{name}]"
+    )]
+    SecretElsewhere { name: String, there: String, granted: String },
+    #[error("a secret cannot be a part of a mail address or of a command's name")]
+    SecretInName,
     #[error("the target is not a valid address")]
     NoAddress,
     #[error("config.toml lists no command `{0}` under [alert.exec]")]

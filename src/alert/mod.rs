@@ -21,9 +21,11 @@ mod target;
 mod webhook;
 
 pub use decide::{NotifiedState, TaskCondition, consecutive_failures, decide};
-pub use deliver::{DeliveryContext, deliver, secrets_of};
+pub use deliver::{DeliveryContext, config_secrets, deliver};
 pub use error::DeliveryError;
 pub use message_text::{subject, text};
 pub use notification::{Notification, NotificationKind};
+pub use secret_refs::names as secret_names;
 pub use settings::{Encryption, Settings, Smtp};
-pub use target::{Channels, DeliveryTarget, TargetError, check};
+pub use target::{Channels, DeliveryTarget, TargetError, check, target_origin, webhook_url};
+pub use webhook::webhook_key;

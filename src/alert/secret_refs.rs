@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
+use crate::model::GrantedSecret;
+
 const PREFIX: &str = "${secret:";
 
 /// Characters that would end the part of a URL that a secret stands in. Not `/`: a secret may be a path of several
@@ -12,7 +14,7 @@ const URL_ESCAPES: &AsciiSet =
     &CONTROLS.add(b' ').add(b'%').add(b'@').add(b'?').add(b'#').add(b'"').add(b'<').add(b'>');
 
 /// The names of the secrets in a text.
-pub(super) fn names(text: &str) -> BTreeSet<String> {
+pub fn names(text: &str) -> BTreeSet<String> {
     split_references(text).filter_map(|(_, name)| name).map(str::to_owned).collect()
 }
 
@@ -22,10 +24,10 @@ pub(super) fn is_one_secret(text: &str) -> bool {
 }
 
 /// Fills the secrets into a URL, percent-encoded. A URL that is one secret as a whole is used as it is.
-pub(super) fn fill_address(text: &str, secrets: &BTreeMap<String, String>) -> String {
+pub(super) fn fill_address(text: &str, secrets: &BTreeMap<String, GrantedSecret>) -> String {
     let whole = is_one_secret(text);
     fill(text, |name| {
-        let value = secrets.get(name).map(String::as_str).unwrap_or_default();
+        let value = secrets.get(name).map(|secret| secret.value.as_str()).unwrap_or_default();
         if whole { value.trim().to_owned() } else { utf8_percent_encode(value.trim(), URL_ESCAPES).to_string() }
     })
 }
@@ -70,6 +72,8 @@ mod tests {
             ("pw".to_owned(), "a@b?c".to_owned()),
             ("url".to_owned(), "https://hook.test/?a=1\n".to_owned()),
         ]);
+        let grant = |value: &String| GrantedSecret { value: value.clone(), origins: Vec::new() };
+        let granted = secrets.iter().map(|(name, value)| (name.clone(), grant(value))).collect();
         for (text, filled) in [
             ("https://h.test/${secret:hook}?x=1", "https://h.test/T0/B0/xyz?x=1"),
             ("ntfy://me:${secret:pw}@h.test/t", "ntfy://me:a%40b%3Fc@h.test/t"),
@@ -77,7 +81,7 @@ mod tests {
             ("${secret:open", "${secret:open"),
             ("plain", "plain"),
         ] {
-            assert_eq!(fill_address(text, &secrets), filled, "{text}");
+            assert_eq!(fill_address(text, &granted), filled, "{text}");
         }
         assert_eq!(fill_value("${secret:pw}", &secrets), "a@b?c");
         assert_eq!(names("${secret:a}x${secret:b}").into_iter().collect::<Vec<_>>(), ["a", "b"]);

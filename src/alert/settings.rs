@@ -53,6 +53,11 @@ pub enum Encryption {
 }
 
 impl Settings {
+    /// The signing key of webhooks, with its secret filled in; every receiver gets one that is derived from it.
+    pub fn signing_key(&self, secrets: &BTreeMap<String, String>) -> Option<String> {
+        self.signed_with.as_ref().map(|text| secret_refs::fill_value(text, secrets))
+    }
+
     /// The link of a notification: to the labelling page if a label is needed, else to the task's page.
     pub fn link_for(&self, notice: &Notification) -> Option<String> {
         if let Some(link) = &self.link {

@@ -6,6 +6,9 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::secret_refs;
+use crate::model::Origin;
+
+pub(super) const TELEGRAM: &str = "https://api.telegram.org/";
 
 /// A target with its secrets filled in. Deliberately without `Debug`, since it contains tokens.
 #[derive(Clone, PartialEq, Eq)]
@@ -84,11 +87,7 @@ pub fn check(text: &str, channels: Option<&Channels>) -> Result<(), TargetError>
     if secret_refs::is_one_secret(text) {
         return Ok(());
     }
-    let target = DeliveryTarget::parse(&secret_refs::names(text).iter().fold(text.to_owned(), |text, name| {
-        // Any text will do.
-        text.replace(&format!("${{secret:{name}}}"), "secret")
-    }))?;
-    match (target, channels) {
+    match (without_secrets(text)?, channels) {
         (DeliveryTarget::Exec { name }, Some(channels)) if !channels.commands.contains(&name) => Err(TargetError {
             message: format!("config.toml lists no command `{name}`"),
             hint: format!("add {name} = [\"/path/of/program\"] under [alert.exec] there, and restart the daemon"),
@@ -101,7 +100,40 @@ pub fn check(text: &str, channels: Option<&Channels>) -> Result<(), TargetError>
     }
 }
 
+/// The origin of the server that a target's secrets are sent to; `None` where that is a secret itself, and for mail and
+/// commands.
+pub fn target_origin(text: &str) -> Option<Origin> {
+    let target = without_secrets(text).ok().filter(|_| !secret_refs::is_one_secret(text))?;
+    target.server().as_ref().and_then(Origin::of)
+}
+
+/// The address of a webhook, which is the only target that is signed; `None` for other targets.
+pub fn webhook_url(text: &str) -> Result<Option<Url>, TargetError> {
+    Ok(match without_secrets(text)? {
+        DeliveryTarget::Webhook(url) => Some(url),
+        _ => None,
+    })
+}
+
+/// The target with a word in place of each secret; any will do.
+fn without_secrets(text: &str) -> Result<DeliveryTarget, TargetError> {
+    let fill = |text: String, name: &String| text.replace(&format!("${{secret:{name}}}"), "secret");
+    DeliveryTarget::parse(&secret_refs::names(text).iter().fold(text.to_owned(), fill))
+}
+
 impl DeliveryTarget {
+    /// An address of the server that gets the alert; `None` for mail and commands.
+    fn server(&self) -> Option<Url> {
+        match self {
+            DeliveryTarget::Webhook(url) | DeliveryTarget::Slack(url) | DeliveryTarget::Discord(url) => {
+                Some(url.clone())
+            }
+            DeliveryTarget::Ntfy { server, .. } | DeliveryTarget::Matrix { server, .. } => Some(server.clone()),
+            DeliveryTarget::Telegram { .. } => Url::parse(TELEGRAM).ok(),
+            DeliveryTarget::Mail { .. } | DeliveryTarget::Exec { .. } => None,
+        }
+    }
+
     /// Parses a target whose secrets are filled in.
     pub fn parse(text: &str) -> Result<DeliveryTarget, TargetError> {
         let text = text.trim();

@@ -11,7 +11,8 @@ use url::Url;
 
 use super::message_text::{subject, text};
 use super::notification::{Notification, NotificationKind};
-use super::target::{DeliveryTarget, ServerLogin};
+use super::target::{DeliveryTarget, ServerLogin, TELEGRAM};
+use crate::model::Origin;
 use crate::robot::WebhookRequest;
 
 /// Below Discord's limit of 2,000; Slack and Telegram accept twice as much.
@@ -58,7 +59,7 @@ pub(super) fn webhook_request(
             WebhookRequest::post(url.clone(), json!({ "content": chat(), "allowed_mentions": { "parse": [] } }))
         }
         DeliveryTarget::Telegram { token, chat: to } => {
-            let url = Url::parse(&format!("https://api.telegram.org/bot{token}/sendMessage")).ok()?;
+            let url = Url::parse(&format!("{TELEGRAM}bot{token}/sendMessage")).ok()?;
             let message = json!({ "chat_id": to, "text": chat(), "link_preview_options": { "is_disabled": true } });
             WebhookRequest::post(url, message)
         }
@@ -74,15 +75,16 @@ pub(super) fn webhook_request(
     })
 }
 
-/// The notification as JSON, signed as Standard Webhooks requires: HMAC-SHA256 over `id.timestamp.body`.
+/// The notification as JSON, signed as Standard Webhooks requires: HMAC-SHA256 over `id.timestamp.body`, under the key
+/// of the receiver ([`webhook_key`]).
 fn signed_webhook(url: &Url, notice: &Notification, key: Option<&str>, now: DateTime<Utc>) -> WebhookRequest {
     let mut json = serde_json::to_value(notice).unwrap_or_default();
     json["subject"] = Value::from(subject(notice));
     json["text"] = Value::from(text(notice));
     let mut webhook_request = WebhookRequest::post(url.clone(), json);
     let (id, timestamp) = (notice.id.to_string(), now.timestamp().to_string());
-    if let Some(key) = key {
-        let signature = signature(key, &id, &timestamp, &webhook_request.body);
+    if let Some(key) = key.and_then(|key| webhook_key(key, url)) {
+        let signature = signature(&key, &id, &timestamp, &webhook_request.body);
         webhook_request.header("webhook-signature", signature);
     }
     webhook_request.header("webhook-id", id);
@@ -90,10 +92,20 @@ fn signed_webhook(url: &Url, notice: &Notification, key: Option<&str>, now: Date
     webhook_request
 }
 
-fn signature(key: &str, id: &str, timestamp: &str, body: &[u8]) -> String {
+/// The key of one receiver: HMAC-SHA256 of the origin of its address, under the key of config.toml. What one receiver
+/// was sent, no other accepts, and no receiver can sign for another.
+pub fn webhook_key(key: &str, url: &Url) -> Option<String> {
+    let origin = Origin::of(url)?;
+    Some(format!("{KEY_PREFIX}{}", STANDARD.encode(hmac::sign(&hmac_key(key), origin.as_str().as_bytes()))))
+}
+
+fn hmac_key(key: &str) -> hmac::Key {
     let bytes = key.strip_prefix(KEY_PREFIX).and_then(|key| STANDARD.decode(key).ok());
-    let key = hmac::Key::new(hmac::HMAC_SHA256, bytes.as_deref().unwrap_or(key.as_bytes()));
-    let mut context = hmac::Context::with_key(&key);
+    hmac::Key::new(hmac::HMAC_SHA256, bytes.as_deref().unwrap_or(key.as_bytes()))
+}
+
+fn signature(key: &str, id: &str, timestamp: &str, body: &[u8]) -> String {
+    let mut context = hmac::Context::with_key(&hmac_key(key));
     context.update(format!("{id}.{timestamp}.").as_bytes());
     context.update(body);
     format!("v1,{}", STANDARD.encode(context.sign()))
@@ -162,6 +174,17 @@ mod tests {
             br#"{"test": 2432232314}"#,
         );
         assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn every_origin_has_a_key_of_its_own() {
+        let key = |url: &str| webhook_key("master", &Url::parse(url).expect("a URL")).expect("a web address");
+        assert_eq!(key("https://a.test/x"), key("https://a.test:443/y?z"));
+        for other in ["http://a.test/x", "https://a.test:8443/x", "https://b.test/x"] {
+            assert_ne!(key("https://a.test/x"), key(other), "{other}");
+        }
+        // As docs/alerts.md says: base64 of HMAC-SHA256("master", "https://a.test").
+        assert_eq!(key("https://a.test/x"), "whsec_o3O0jJSxJUVL9ohgci0FyrxlY7/5iJzV/4RfHAxFNB4=");
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! `pieme alert`: sends a test alert, and lists the last alerts with their delivery.
+//! `pieme alert`: sends a test alert, lists the last alerts with their delivery, and prints the key of a receiver.
 
 use chrono::Utc;
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::alert::{self, DeliveryContext, DeliveryTarget, Notification};
-use crate::config::{Config, secrets};
+use crate::config::{Config, secret_use, secrets};
 use crate::model::TaskName;
 use crate::store::Delivery;
 
 use super::{CliError, VerbResult, exit, open_reader, output, task_folder, task_name};
 
-/// Send a test alert, or list the last alerts
+/// Send a test alert, list the last alerts, or print the key of a webhook's receiver
 #[derive(clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -22,6 +22,7 @@ pub(super) struct Args {
 enum AlertVerb {
     Test(TestAlertArgs),
     List(ListAlertsArgs),
+    Key(WebhookKeyArgs),
 }
 
 /// Send a test alert to each target of a task and print the results
@@ -59,11 +60,47 @@ struct ListAlertsArgs {
     json: bool,
 }
 
+/// Print the key with which a receiver checks the signatures of its webhooks
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  pieme alert key https://example.org/hook    give it to the receiver at example.org
+  pieme alert key https://example.org/hook --json
+
+Every origin (scheme, host and port) has a key of its own, derived from `signed_with` under [alert]
+of config.toml: what one receiver was sent, no other accepts.")]
+struct WebhookKeyArgs {
+    /// The webhook, written as in alert.urls
+    url: String,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
 pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     match args.verb {
         AlertVerb::Test(args) => test(config, args),
         AlertVerb::List(args) => list(config, &args),
+        AlertVerb::Key(args) => key(config, &args),
     }
+}
+
+fn key(config: &Config, args: &WebhookKeyArgs) -> VerbResult {
+    let usage = |sentence: String| CliError::new(exit::USAGE, sentence);
+    let url = alert::webhook_url(&args.url).map_err(|error| usage(format!("{}; {}", error.message, error.hint)))?;
+    let url = url.ok_or_else(|| usage("only webhooks (https://… or http://…) are signed".to_owned()))?;
+    let own = alert::config_secrets(&args.url, &config.alert, &config.smtp);
+    let secrets = secrets::lookup_all(config, &own).map_err(|error| CliError::new(exit::CONFIG, error.to_string()))?;
+    let Some(key) = config.alert.signing_key(&secrets).and_then(|key| alert::webhook_key(&key, &url)) else {
+        let sentence = "webhooks are not signed: write signed_with = \"${secret:hooks}\" under [alert] of config.toml";
+        return Err(CliError::new(exit::CONFIG, sentence));
+    };
+    if args.json {
+        let origin = url.origin().ascii_serialization();
+        output::json(&serde_json::json!({ "origin": origin, "key": key }));
+    } else {
+        output::say(key);
+    }
+    Ok(exit::DONE)
 }
 
 /// The result of one test delivery.
@@ -93,7 +130,7 @@ fn test(config: &Config, args: TestAlertArgs) -> VerbResult {
     notice.link = config.alert.link_for(&notice);
     let mut tried = Vec::new();
     for url in &urls {
-        let done = runtime.block_on(try_once(config, url, &notice));
+        let done = runtime.block_on(try_once(config, args.task.is_some().then_some(&name), url, &notice));
         let sentence = done.as_ref().map_or_else(Clone::clone, |()| "delivered".to_owned());
         let line = TestDelivery { target: DeliveryTarget::redacted(url), ok: done.is_ok(), sentence };
         if !args.json {
@@ -108,12 +145,14 @@ fn test(config: &Config, args: TestAlertArgs) -> VerbResult {
     Ok(if ok { exit::DONE } else { exit::FAILED })
 }
 
-async fn try_once(config: &Config, url: &str, notice: &Notification) -> Result<(), String> {
+async fn try_once(config: &Config, task: Option<&TaskName>, url: &str, notice: &Notification) -> Result<(), String> {
     let (settings, smtp) = (&config.alert, &config.smtp);
     alert::check(url, Some(&config.channels())).map_err(|error| format!("{}; {}", error.message, error.hint))?;
-    let names = alert::secrets_of(url, settings, smtp);
+    let granted = secret_use::granted_for_alert(config, task, url).map_err(|error| error.to_string())?;
+    let names = alert::config_secrets(url, settings, smtp);
     let secrets = secrets::lookup_all(config, &names).map_err(|error| error.to_string())?;
-    let means = DeliveryContext { settings, smtp, daemon_ports: config.grants.current().daemon_ports, secrets };
+    let daemon_ports = config.grants.current().daemon_ports;
+    let means = DeliveryContext { settings, smtp, daemon_ports, secrets, granted };
     alert::deliver(&means, url, notice, Utc::now()).await.map_err(|error| error.to_string())
 }
 

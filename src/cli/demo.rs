@@ -68,6 +68,10 @@ web = \"127.0.0.1:0\"
 
 [private]
 \"practice-*\" = [\"127.0.0.1:8643\"]
+# The tasks that log in may use the practice password, at the practice site only.
+[secret.practice_password]
+tasks = [\"practice-*\"]
+origins = [\"http://127.0.0.1:8643\"]
 ";
 
 pub(super) fn run(args: Args) -> VerbResult {

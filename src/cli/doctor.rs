@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::alert;
-use crate::config::{Config, secrets};
+use crate::config::{Config, secret_use, secrets};
 use crate::daemon::http::control::{self, ControlReply, ControlRequest};
 use crate::daemon::lock::StateLock;
 use crate::model::counted;
@@ -290,8 +290,17 @@ fn check_tasks(config: &Config, unit: Option<&SystemdUnit>) -> Vec<DoctorFinding
     found.extend(check_permissions(config, &folders));
     for folder in &folders {
         let mut names = secrets::names(&folder.task, &folder.script);
-        let targets = folder.task.alert.urls.iter();
-        names.extend(targets.flat_map(|url| alert::secrets_of(url, &config.alert, &config.smtp)));
+        for url in &folder.task.alert.urls {
+            names.extend(alert::secret_names(url));
+            names.extend(alert::config_secrets(url, &config.alert, &config.smtp));
+        }
+        if !secret_use::problems(config, folder).is_empty() {
+            let sentence = format!(
+                "{0}: config.toml does not grant it a secret that it names; see `pieme validate {0}`",
+                folder.name
+            );
+            found.push(bad("secrets", sentence));
+        }
         for name in names {
             match secrets::lookup(config, &name) {
                 Ok(Some(_)) => {}

@@ -108,7 +108,8 @@ fn print_or_write(draft: &Draft, output: &DraftOutput) -> VerbResult {
     } else if output.output.is_none() {
         output::say(draft.robot_toml().trim_end());
     }
-    note_secrets(draft);
+    let task = output.output.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    note_secrets(draft, task.as_deref().unwrap_or("TASK"));
     Ok(exit::DONE)
 }
 
@@ -117,17 +118,13 @@ fn open(file: &Path) -> Result<File, CliError> {
 }
 
 /// Lists the commands that store the secrets. Values are never printed: the person fills them in.
-fn note_secrets(draft: &Draft) {
+fn note_secrets(draft: &Draft, task: &str) {
     if draft.secrets.is_empty() {
         return;
     }
-    output::note("\nSecrets were left out. Store each beside config.toml:");
-    for secret in &draft.secrets {
-        output::note(format!(
-            "  (umask 077; mkdir -p secrets; printf %s '…' > secrets/{})   # {}",
-            secret.name,
-            output::cell(&secret.description, 120)
-        ));
+    output::note("\nSecrets were left out. Store each, in the folder of config.toml; the value is asked for:");
+    for (command, description) in draft.secret_commands(task) {
+        output::note(format!("  {command}   # {}", output::cell(description, 120)));
     }
 }
 

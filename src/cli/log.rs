@@ -92,7 +92,7 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
         output::say(format!(
             "  => {outcome} ({cause}), {}: {}\n",
             counted(verdict.rows, "row"),
-            output::cell(&verdict.sentence, 2_000)
+            output::sentence(&verdict.sentence)
         ));
     }
     Ok(exit::DONE)

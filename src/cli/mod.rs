@@ -27,6 +27,7 @@ mod output;
 mod pager;
 mod pause;
 mod permissions;
+mod prompt;
 mod records;
 mod repair;
 mod replay;
@@ -34,6 +35,7 @@ mod resort;
 mod rollback;
 mod run;
 mod search;
+mod secret;
 pub mod service;
 mod since;
 mod status;
@@ -70,6 +72,7 @@ Examples:
   pieme diff hotels                what changed last
   pieme search halifax bar*        search all published rows
   pieme alert test hotels          send a test alert
+  pieme secret list                the secrets, and which tasks may use them
   pieme learn page.html            the lists of a saved page
   pieme pager page.html --url U    the link to the next page of a list
 
@@ -112,6 +115,7 @@ enum Verb {
     Search(search::Args),
     Log(log::Args),
     Alert(alert::Args),
+    Secret(secret::Args),
     Validate(validate::Args),
     Doctor(doctor::Args),
     Gc(gc::Args),
@@ -156,6 +160,7 @@ pub fn main() -> ExitCode {
         Verb::Search(args) => with_config(config, |it| search::run(it, args)),
         Verb::Log(args) => with_config(config, |it| log::run(it, args)),
         Verb::Alert(args) => with_config(config, |it| alert::run(it, args)),
+        Verb::Secret(args) => with_config(config, |it| secret::run(it, args)),
         Verb::Validate(args) => as_owner(config, |it| validate::run(it, args)),
         Verb::Doctor(args) => as_owner(config, |it| doctor::run(it, config, args)),
         Verb::Gc(args) => as_owner(config, |it| gc::run(it, args)),

@@ -104,6 +104,12 @@ pub(super) fn cell(text: &str, most: usize) -> String {
     shown
 }
 
+/// As [`cell`], for a sentence that may have lines to copy: its line breaks stay.
+pub(super) fn sentence(text: &str) -> String {
+    const MOST_COLUMNS: usize = 2_000;
+    text.lines().map(|line| cell(line, MOST_COLUMNS)).collect::<Vec<_>>().join("\n")
+}
+
 /// Bytes for stdout that may be a terminal. They are text then, written in whole lines.
 pub(super) struct SafeStdout {
     /// The line so far; `None` where stdout is no terminal.

@@ -57,7 +57,7 @@ pub(super) fn in_words(name: &TaskName, verdict: &Verdict) -> String {
     format!(
         "{name}: {outcome} ({cause}), {}{similarity}: {}",
         counted(verdict.rows, "row"),
-        output::cell(&verdict.sentence, 2_000)
+        output::sentence(&verdict.sentence)
     )
 }
 

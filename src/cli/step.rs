@@ -4,16 +4,15 @@ mod commands;
 mod show;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crate::config::{Config, secrets};
+use crate::config::{Config, secret_use};
 use crate::model::Verdict;
 use crate::robot::{BrowserPaths, Stepper, WalkError, WalkInput};
 use crate::stepwise::{self, StepObserver, StepProgress};
 use crate::tasks;
-use crate::tasks::{ScriptText, TaskFolder, TemplateText};
+use crate::tasks::{ScriptText, TemplateText};
 
 use super::{CliError, VerbResult, exit, output, task_folder, task_name};
 
@@ -50,7 +49,7 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let name = task_name(&args.task)?;
     let folder = task_folder(config, &name)?;
     let failed = |error: &dyn std::fmt::Display| CliError::config(error);
-    let secrets = secrets_of(config, &folder)?;
+    let secrets = secret_use::granted(config, &folder).map_err(|error| failed(&error))?;
     let files = tasks::read_items(&folder.dir, &folder.script)?;
     let cookies = tasks::read_cookies(&folder.dir).map_err(|error| failed(&error))?;
     let grants = config.grants.current();
@@ -103,19 +102,6 @@ fn print_json(walk: &TerminalWalk<'_>, index: usize) {
 
 fn cli_error(trouble: WalkError) -> CliError {
     CliError::new(exit::code_of(&Verdict::failed(trouble.cause, "")), trouble.sentence)
-}
-
-fn secrets_of(config: &Config, folder: &TaskFolder) -> Result<BTreeMap<String, String>, CliError> {
-    let mut found = BTreeMap::new();
-    for name in secrets::names(&folder.task, &folder.script) {
-        let value = secrets::lookup(config, &name).map_err(CliError::config)?;
-        let missing = || {
-            let file = config.secrets.join(&name);
-            CliError::config(format!("the secret `{name}` is missing: write it into {} (mode 0600)", file.display()))
-        };
-        found.insert(name.clone(), value.ok_or_else(missing)?);
-    }
-    Ok(found)
 }
 
 /// The stepped walk with the script's text and a runtime.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::Config;
+use crate::config::{Config, secret_use};
 use crate::model::counted;
 use crate::tasks;
 use crate::tasks::{Problem, TaskRegistry};
@@ -47,6 +47,7 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
             let granted = entry.good.iter().filter(|_| problems.is_empty());
             let missing: Vec<Problem> = granted.filter_map(|it| grants.check(it).err()).collect();
             problems.extend(missing.into_iter().flat_map(Problem::into_all));
+            problems.extend(entry.good.iter().flat_map(|it| secret_use::problems(config, it)));
             problems.extend(tasks::check_labels(&folder));
             problems.extend(daemon.iter().flat_map(|it| it.problems(&folder)));
             let notes = entry.good.as_ref().map(|it| it.notes.clone()).unwrap_or_default();

@@ -1,15 +1,14 @@
 //! `pieme web password`: sets the password of the dashboard.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
-use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
 use serde_json::json;
 
 use crate::config::Config;
 use crate::web::ADDRESS_FILE;
 use crate::web::password::{self, PasswordError};
 
-use super::{CliError, VerbResult, exit, output};
+use super::{CliError, VerbResult, exit, output, prompt};
 
 /// Set the password of the dashboard
 #[derive(clap::Args)]
@@ -46,13 +45,13 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
 fn set(config: &Config, args: &SetPasswordArgs) -> VerbResult {
     let unread = |error: io::Error| CliError::usage(format!("cannot read the password: {error}"));
     let password = if io::stdin().is_terminal() {
-        let password = ask("Password: ").map_err(unread)?;
-        if password != ask("Repeat password: ").map_err(unread)? {
+        let password = prompt::ask_hidden("Password: ").map_err(unread)?;
+        if password != prompt::ask_hidden("Repeat password: ").map_err(unread)? {
             return Err(CliError::usage("the passwords differ; nothing was changed"));
         }
         password
     } else {
-        line().map_err(unread)?
+        prompt::line().map_err(unread)?
     };
     password::set(config, &password).map_err(|error| match error {
         PasswordError::Length => CliError::usage(format!("{error}; nothing was changed")),
@@ -70,26 +69,4 @@ fn set(config: &Config, args: &SetPasswordArgs) -> VerbResult {
 fn address(config: &Config) -> String {
     let told = std::fs::read_to_string(config.state.join(ADDRESS_FILE)).ok();
     told.map_or_else(|| format!("http://{}/", config.web.at), |url| url.trim().to_owned())
-}
-
-/// Asks without echo.
-fn ask(question: &str) -> io::Result<String> {
-    let mut stderr = io::stderr();
-    write!(stderr, "{question}")?;
-    stderr.flush()?;
-    let stdin = io::stdin();
-    let before = tcgetattr(&stdin)?;
-    let mut quiet = before.clone();
-    quiet.local_flags.remove(LocalFlags::ECHO);
-    tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet)?;
-    let read = line();
-    tcsetattr(&stdin, SetArg::TCSAFLUSH, &before)?;
-    writeln!(stderr)?;
-    read
-}
-
-fn line() -> io::Result<String> {
-    let mut text = String::new();
-    io::stdin().lock().read_line(&mut text)?;
-    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }

@@ -1,6 +1,6 @@
 //! config.toml as written: its keys, their defaults, and what cannot work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::alert::{Settings, Smtp};
+use crate::model::script::secret_names;
 use crate::model::{PostgresTimeouts, TimeSpan};
 use crate::tasks::{MAX_TOML_BYTES, Problem, TomlSource};
 
@@ -16,6 +17,7 @@ use super::ceiling::Ceiling;
 use super::grants::Grants;
 use super::listen_address::ListenAddress;
 use super::private_grants::{PrivateGrants, RawPrivateGrants};
+use super::secret_grants::{RawGrant, SecretGrants};
 use super::settings::{FleetSettings, LogSettings, PageSettings, RetentionSettings};
 
 /// Chromium is searched for in the usual places.
@@ -56,6 +58,8 @@ pub(super) struct RawConfig {
     pub(super) postgres: PostgresTimeouts,
     pub(super) private: RawPrivateGrants,
     pub(super) ceiling: Ceiling,
+    /// Grants of secrets to tasks, by the secret's name.
+    pub(super) secret: BTreeMap<String, RawGrant>,
     /// The place of `[alert.exec]` in early versions; such files are still read.
     #[serde(skip_serializing)]
     pub(super) exec: BTreeMap<String, Vec<String>>,
@@ -75,7 +79,14 @@ impl RawConfig {
     pub(super) fn grants(&self, source: &TomlSource) -> Result<Grants, Problem> {
         self.ceiling.check_settings(source)?;
         let private = PrivateGrants::parse(source, &self.private)?;
-        Ok(Grants { private, ceiling: self.ceiling, ..Grants::default() })
+        let secret = SecretGrants::parse(source, &self.secret, self.own_secrets())?;
+        Ok(Grants { secret, private, ceiling: self.ceiling, ..Grants::default() })
+    }
+
+    /// The secrets that config.toml uses itself: in the store's address, to sign webhooks, for the mail server.
+    fn own_secrets(&self) -> BTreeSet<String> {
+        let texts = [&self.store, &self.alert.signed_with, &self.smtp.password];
+        texts.into_iter().flatten().flat_map(|text| secret_names(text)).map(str::to_owned).collect()
     }
 }
 
@@ -105,6 +116,7 @@ impl Default for RawConfig {
             postgres: PostgresTimeouts::default(),
             private: RawPrivateGrants::new(),
             ceiling: Ceiling::default(),
+            secret: BTreeMap::new(),
             exec: BTreeMap::new(),
             dashboard: LegacyDashboard::default(),
         }

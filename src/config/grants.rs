@@ -7,9 +7,12 @@ use crate::tasks::{self, Problem, TaskFolder};
 
 use super::ceiling::Ceiling;
 use super::private_grants::PrivateGrants;
+use super::secret_grants::SecretGrants;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grants {
+    /// Which task may use which secret, and where it may be sent.
+    pub secret: SecretGrants,
     pub private: PrivateGrants,
     pub ceiling: Ceiling,
     /// The ports on which the daemon itself listens.

@@ -7,6 +7,8 @@ mod grants;
 mod listen_address;
 mod live_grants;
 mod private_grants;
+mod secret_grants;
+pub mod secret_use;
 pub mod secrets;
 mod settings;
 mod state_folder;
@@ -29,6 +31,7 @@ pub use ceiling::Ceiling;
 pub use grants::Grants;
 pub use listen_address::ListenAddress;
 pub use live_grants::LiveGrants;
+pub use secret_grants::{GrantError, SecretGrant, SecretGrants};
 pub use settings::{FleetSettings, LogFormat, LogSettings, PageSettings, RetentionSettings, WebSettings};
 pub use task_glob::{TaskGlob, TaskGlobError};
 

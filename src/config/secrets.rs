@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
+use std::fs::DirBuilder;
 use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde_json::Value;
-
 use super::Config;
+use super::secret_grants::GrantError;
+use crate::model::script::{secret_names, secret_origins};
 use crate::model::{Script, Task};
 use crate::tasks::FileError;
-use crate::tasks::folder::Folder;
+use crate::tasks::folder::{Folder, PRIVATE_FILE};
 
 /// A key file has about 4 kB; a larger secret is a mistake.
-const MAX_SECRET_BYTES: u64 = 64 << 10;
+pub const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 const CREDENTIALS_VARIABLE: &str = "CREDENTIALS_DIRECTORY";
 /// The credentials of the service, readable by its user and by root (`sudo pieme …`).
@@ -28,10 +30,38 @@ pub enum SecretError {
     Name(String),
     #[error("the secret `{name}` cannot be read: {source}")]
     File { name: String, source: FileError },
+    #[error("the secret `{name}` cannot be changed: {source}")]
+    Write { name: String, source: FileError },
     #[error("the secret `{0}` is not UTF-8 text")]
     NotText(String),
-    #[error("the secret `{name}` is missing: put it into {} (mode 0600){}", file.display(), then_restart())]
+    #[error(
+        "the secret `{name}` is missing: type `pieme secret set {name}`, or put it into {} (mode 0600){}",
+        file.display(),
+        then_restart()
+    )]
     Missing { name: String, file: PathBuf },
+    #[error(transparent)]
+    Grant(#[from] GrantError),
+}
+
+/// Where a secret's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretSource {
+    /// systemd's credentials directory.
+    Credentials,
+    /// secrets/NAME beside config.toml.
+    File,
+    Environment,
+}
+
+impl SecretSource {
+    pub fn word(self) -> &'static str {
+        match self {
+            SecretSource::Credentials => "credentials",
+            SecretSource::File => "file",
+            SecretSource::Environment => "environment",
+        }
+    }
 }
 
 /// Under systemd a restart is needed: the secrets are copied when the service starts.
@@ -67,7 +97,54 @@ pub fn lookup(config: &Config, name: &str) -> Result<Option<String>, SecretError
 
 /// As [`lookup`], before there is a config, from the folder with the secrets.
 pub(super) fn lookup_at(secrets: &Path, name: &str) -> Result<Option<String>, SecretError> {
-    lookup_in(secrets, &|variable| env::var_os(variable), name)
+    Ok(lookup_in(secrets, &|variable| env::var_os(variable), name)?.map(|(value, _)| value))
+}
+
+/// Where the secret's value is; `None` when there is none.
+pub fn source(config: &Config, name: &str) -> Result<Option<SecretSource>, SecretError> {
+    Ok(lookup_in(&config.secrets, &|variable| env::var_os(variable), name)?.map(|(_, source)| source))
+}
+
+/// Whether the service has copies of the secrets that were made at its start.
+pub fn are_copied_at_start() -> bool {
+    Path::new(SERVICE_CREDENTIALS).exists()
+}
+
+/// The names of the files in the folder of the secrets; none where it cannot be read.
+pub fn stored_names(config: &Config) -> Vec<String> {
+    let entries = config.secrets.read_dir().into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_name(name)).collect()
+}
+
+/// Writes the secret's file, which only its owner may read. The folder is made where there is none. For root, the owner
+/// is that of the folder.
+pub fn store(config: &Config, name: &str, value: &str) -> Result<(), SecretError> {
+    check_name(name)?;
+    let failed = |source| SecretError::Write { name: name.to_owned(), source };
+    let io = |source| failed(FileError::Io { path: config.secrets.join(name), source });
+    DirBuilder::new().recursive(true).mode(0o700).create(&config.secrets).map_err(io)?;
+    let folder = Folder::open(&config.secrets).map_err(failed)?;
+    folder.replace(name, value.as_bytes(), PRIVATE_FILE).map_err(failed)?;
+    let owner = config.secrets.metadata().map_err(io)?;
+    if nix::unistd::geteuid().is_root() && owner.uid() != 0 {
+        lchown(config.secrets.join(name), Some(owner.uid()), Some(owner.gid())).map_err(io)?;
+    }
+    Ok(())
+}
+
+/// Removes the secret's file, if there is one.
+pub fn remove(config: &Config, name: &str) -> Result<(), SecretError> {
+    check_name(name)?;
+    let failed = |source| SecretError::Write { name: name.to_owned(), source };
+    match Folder::open(&config.secrets) {
+        Ok(folder) => folder.remove(name).map_err(failed),
+        Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+pub fn check_name(name: &str) -> Result<(), SecretError> {
+    if is_name(name) { Ok(()) } else { Err(SecretError::Name(name.chars().take(80).collect())) }
 }
 
 /// When one of these secrets' files was last changed; `None` if none of them is a file.
@@ -78,36 +155,16 @@ pub fn changed_at(config: &Config, names: &BTreeSet<String>) -> Option<SystemTim
 
 /// The names of all secrets that a run needs: those anywhere in its script, and those in its proxy's address.
 pub fn names(task: &Task, script: &Script) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> = task.fetch.proxy.iter().flat_map(|proxy| names_in_text(proxy)).collect();
-    // Via JSON, so that new steps and keys are covered automatically.
-    if let Ok(value) = serde_json::to_value(script) {
-        collect(&value, &mut names);
-    }
-    names
-}
-
-fn collect(value: &Value, names: &mut BTreeSet<String>) {
-    match value {
-        Value::String(text) => names.extend(names_in_text(text)),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
-        Value::Object(map) => map.values().for_each(|item| collect(item, names)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// The names of the `${secret:NAME}` references in a text.
-pub(super) fn names_in_text(text: &str) -> impl Iterator<Item = String> {
-    text.split("${secret:").skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name.to_owned())
+    let of_proxy = task.fetch.proxy.iter().flat_map(|proxy| secret_names(proxy)).map(str::to_owned);
+    of_proxy.chain(secret_origins(script, None).into_keys()).collect()
 }
 
 fn lookup_in(
     secrets: &Path,
     variable: &dyn Fn(&str) -> Option<OsString>,
     name: &str,
-) -> Result<Option<String>, SecretError> {
-    if !is_name(name) {
-        return Err(SecretError::Name(name.chars().take(80).collect()));
-    }
+) -> Result<Option<(String, SecretSource)>, SecretError> {
+    check_name(name)?;
     let of_service = || Path::new(SERVICE_CREDENTIALS).read_dir().is_ok().then(|| SERVICE_CREDENTIALS.into());
     let credentials = variable(CREDENTIALS_VARIABLE).or_else(of_service);
     if let Some(credentials) = &credentials {
@@ -115,12 +172,12 @@ fn lookup_in(
         for file in [name.to_owned(), format!("secrets_{name}")] {
             if let Some(bytes) = in_folder(Path::new(credentials), name, |folder| folder.read(&file, MAX_SECRET_BYTES))?
             {
-                return as_text(name, bytes).map(Some);
+                return as_text(name, bytes).map(|value| Some((value, SecretSource::Credentials)));
             }
         }
     }
     match in_folder(secrets, name, |folder| folder.read_private(name, MAX_SECRET_BYTES)) {
-        Ok(Some(bytes)) => return as_text(name, bytes).map(Some),
+        Ok(Some(bytes)) => return as_text(name, bytes).map(|value| Some((value, SecretSource::File))),
         Ok(None) => {}
         // The unit hides the folder from the service, which has the copies made at its start.
         Err(error) if credentials.is_some() && error.is_denied() => {}
@@ -129,7 +186,10 @@ fn lookup_in(
     let upper: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
     match variable(&format!("{VARIABLE_PREFIX}{upper}")) {
-        Some(value) => value.into_string().map(Some).map_err(|_| SecretError::NotText(name.to_owned())),
+        Some(value) => {
+            let value = value.into_string().map_err(|_| SecretError::NotText(name.to_owned()))?;
+            Ok(Some((value, SecretSource::Environment)))
+        }
         None => Ok(None),
     }
 }
@@ -186,7 +246,7 @@ mod tests {
             "PIEME_SECRET_MY_SHOP" => Some("from the environment".into()),
             _ => None,
         };
-        let found = || lookup_in(&secrets, &variable, "my-shop").expect("a lookup").expect("a secret");
+        let found = || lookup_in(&secrets, &variable, "my-shop").expect("a lookup").expect("a secret").0;
         assert_eq!(found(), "from the environment");
         fs::create_dir(&secrets).expect("a scratch folder");
         write(&secrets.join("my-shop"), 0o600);

@@ -1,8 +1,9 @@
 //! Parses the store's address, from config.toml or from a command line.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::secrets::{self, SecretError};
+use crate::model::script::secret_names;
 use crate::model::{AddressError, PostgresAddress, StoreAddress};
 
 /// Why a text is not the address of a store.
@@ -12,6 +13,9 @@ pub enum StoreTextError {
     Scheme(String),
     #[error("{0}")]
     Secret(#[from] SecretError),
+    /// Without it there is no configuration, and so no `pieme secret set`.
+    #[error("the secret `{name}` is missing: put it into {} (mode 0600)", file.display())]
+    NoSecret { name: String, file: PathBuf },
     #[error("a password must not be written in config.toml")]
     Password,
     #[error("{0}")]
@@ -24,7 +28,7 @@ impl StoreTextError {
             StoreTextError::Scheme(_) => {
                 Some("write store = \"state/pieme.db\" or store = \"postgres://user@host/database\"")
             }
-            StoreTextError::Secret(_) => None,
+            StoreTextError::Secret(_) | StoreTextError::NoSecret { .. } => None,
             StoreTextError::Password => Some(
                 "write postgres://user:${secret:db}@host/database and put the password into secrets/db (mode 0600)",
             ),
@@ -46,9 +50,9 @@ pub fn read(text: &str, folder: &Path, secrets: &Path) -> Result<StoreAddress, S
 
 fn postgres(text: &str, folder: &Path) -> Result<PostgresAddress, StoreTextError> {
     let mut filled = text.to_owned();
-    for name in secrets::names_in_text(text) {
-        let missing = || SecretError::Missing { name: name.clone(), file: folder.join(&name) };
-        let value = secrets::lookup_at(folder, &name)?.ok_or_else(missing)?;
+    for name in secret_names(text) {
+        let missing = || StoreTextError::NoSecret { name: name.to_owned(), file: folder.join(name) };
+        let value = secrets::lookup_at(folder, name)?.ok_or_else(missing)?;
         let value = percent_encoding::utf8_percent_encode(&value, percent_encoding::NON_ALPHANUMERIC);
         filled = filled.replace(&format!("${{secret:{name}}}"), &value.to_string());
     }

@@ -20,6 +20,7 @@ mod shell_words;
 
 use url::Url;
 
+use crate::model::script::secret_origins;
 use crate::model::{Script, ScriptStep, Task};
 use secret::Vault;
 
@@ -70,6 +71,17 @@ impl Draft {
     /// The script without proposals.
     pub fn script(&self) -> Script {
         Script { steps: self.steps.iter().filter(|it| !it.is_proposal).map(|it| it.step.clone()).collect() }
+    }
+
+    /// The commands that store the secrets, each with what it was in the recording. Values are never printed.
+    pub fn secret_commands(&self, task: &str) -> Vec<(String, &str)> {
+        let found = secret_origins(&self.script(), self.url.as_ref());
+        let command = |secret: &SecretName| {
+            let origins = found.get(&secret.name).into_iter().flatten();
+            let options: String = origins.map(|origin| format!(" --origin {origin}")).collect();
+            format!("pieme secret set {} --task {task}{options}", secret.name)
+        };
+        self.secrets.iter().map(|secret| (command(secret), secret.description.as_str())).collect()
     }
 
     pub fn robot_toml(&self) -> String {

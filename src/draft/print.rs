@@ -18,9 +18,12 @@ pub fn robot(draft: &Draft) -> String {
         comment(&mut out, note);
     }
     if !draft.secrets.is_empty() {
-        comment(&mut out, "Secrets are not in this file. Write each to its own file beside config.toml, mode 0600:");
-        for secret in &draft.secrets {
-            comment(&mut out, &format!("  secrets/{}  {}", secret.name, secret.description));
+        comment(
+            &mut out,
+            "Secrets are not in this file. Store each, with the name of the task; the value is asked for:",
+        );
+        for (command, description) in draft.secret_commands("TASK") {
+            comment(&mut out, &format!("  {command}  # {description}"));
         }
     }
     for step in &draft.steps {

@@ -148,7 +148,7 @@ fn what_cannot_be_done_is_said() {
     says("curl https://a.test/ -d @file.txt", "Data from a file are left out");
     says("curl https://a.test/ -H 'content-type: text/xml' -d '<a/>'", "also sent text/xml");
     says("curl -x http://proxy.test:1 https://a.test/", "a proxy is set by `proxy`");
-    says("curl -u a:b https://a.test/", "secrets/a_password");
+    says("curl -u a:b https://a.test/", "pieme secret set a_password --task TASK --origin https://a.test");
     says("curl https://a.test/ -d 'a=${HOME}'", "$${HOME}");
 }
 

@@ -5,6 +5,7 @@ mod column;
 mod counts;
 pub mod host_limiter;
 mod minhash;
+mod origin;
 mod page;
 pub mod private_grant;
 mod reachability;
@@ -12,6 +13,7 @@ mod record;
 mod repair;
 mod run;
 pub mod script;
+mod secret;
 pub mod shortage;
 mod statistics;
 mod store_address;
@@ -24,6 +26,7 @@ pub use column::{Column, ColumnType, Split, SplitInto};
 pub use counts::counted;
 pub use host_limiter::HostLimiter;
 pub use minhash::MinHash;
+pub use origin::{Origin, OriginError};
 pub use page::{CachedPage, Page, PageMeta, RobotsTxt};
 pub use private_grant::{AddressGrants, PrivateGrant};
 pub use reachability::{ConnectError, Refusal};
@@ -34,6 +37,7 @@ pub use run::{
     TraceLine, Verdict,
 };
 pub use script::{Script, ScriptStep};
+pub use secret::GrantedSecret;
 pub use statistics::{
     ColumnStatistics, NumberStatistics, RunStatistics, SIMILARITY_THRESHOLD, Signs, SimilarityPart, SimilarityParts,
 };

@@ -16,6 +16,7 @@
 mod flow;
 pub mod items;
 pub mod pattern;
+mod secret_origins;
 pub mod variables;
 mod web;
 
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::unit::TimeSpan;
 
 pub use flow::{Condition, ExpectCause, ForEachStep, IfStep, MatchStep, SubstituteStep, WaitForStep};
+pub use secret_origins::{literal_url, secret_names, secret_origins};
 pub use web::{DetailsStep, LinkSelector, LoginStep, PaginateStep, RequestStep, ScrollStep, SubmitStep};
 
 /// The content of robot.toml. No step means: get the task's `url` and paginate automatically.

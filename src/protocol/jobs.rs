@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::labelling::page::LabellingRequest;
 use crate::model::task::{Alert, Engine, Limits};
-use crate::model::{AddressGrants, CachedPage, Column, PageMeta, PastRun, RobotsTxt, Script, Table, Task};
+use crate::model::{
+    AddressGrants, CachedPage, Column, GrantedSecret, PageMeta, PastRun, RobotsTxt, Script, Table, Task,
+};
 
 use super::bounds::BoundedMessage;
 use super::messages::{InspectAnswer, RepairAnswer, RunMessage, StepMessage};
@@ -114,10 +116,10 @@ pub struct FetchInput {
     pub scratch: Option<PathBuf>,
 }
 
-/// Secret values by name. `Debug` prints only the names.
+/// Secrets by name, with the origins that they may be sent to. `Debug` prints only the names.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Secrets(pub BTreeMap<String, String>);
+pub struct Secrets(pub BTreeMap<String, GrantedSecret>);
 
 impl FetchInput {
     /// For a child of this process, with nothing from earlier runs.
@@ -220,7 +222,8 @@ mod tests {
 
     #[test]
     fn printing_an_assignment_does_not_print_its_secrets() {
-        let secrets = Secrets(BTreeMap::from([("shop".to_owned(), "hunter2".to_owned())]));
+        let secret = GrantedSecret { value: "hunter2".to_owned(), origins: Vec::new() };
+        let secrets = Secrets(BTreeMap::from([("shop".to_owned(), secret)]));
         assert_eq!(format!("{secrets:?}"), r#"{"shop"}"#);
     }
 }

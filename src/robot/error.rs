@@ -21,6 +21,11 @@ pub struct WalkError {
 pub enum SessionError {
     #[error("pieme does not connect to {url}: {refusal}")]
     Refused { url: String, refusal: Refusal },
+    #[error(
+        "the secret `{name}` must not be sent to {there}: config.toml grants it for {granted}; \
+         if it belongs there, add \"{there}\" to `origins` under [secret.{name}]"
+    )]
+    SecretElsewhere { name: String, there: String, granted: String },
     #[error("{from} {error}")]
     Redirect { from: String, error: RedirectError },
     #[error("the site redirected more than {max} times, the last time to {0}", max = super::redirect::MAX_HOPS)]
@@ -115,6 +120,7 @@ impl SessionError {
     pub fn cause(&self) -> Failure {
         match self {
             SessionError::Refused { .. }
+            | SessionError::SecretElsewhere { .. }
             | SessionError::Redirect { .. }
             | SessionError::NoConnection { .. }
             | SessionError::UnknownHost { .. }

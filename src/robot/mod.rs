@@ -27,6 +27,8 @@ mod redirect;
 mod request;
 mod request_trace;
 mod run_host;
+mod script_text;
+mod secret_rules;
 mod session;
 mod stepper;
 mod steps;
@@ -44,7 +46,7 @@ use url::Url;
 use crate::guard::Guard;
 use crate::model::script::RequestStep;
 use crate::model::task::Engine;
-use crate::model::{AddressGrants, Page, Script, ScriptStep, Task, TraceLine};
+use crate::model::{AddressGrants, GrantedSecret, Page, Script, ScriptStep, Task, TraceLine};
 use crate::page::Tree;
 
 pub use browser::{BrowserPaths, find_chromium};
@@ -67,7 +69,8 @@ pub struct WalkInput<'a> {
     pub script: &'a Script,
     /// What config.toml says about the task's addresses.
     pub addresses: &'a AddressGrants,
-    pub secrets: &'a BTreeMap<String, String>,
+    /// Those that the script and the proxy's address name.
+    pub secrets: &'a BTreeMap<String, GrantedSecret>,
     /// Files of the task's folder that the script reads, by name.
     pub files: &'a BTreeMap<String, String>,
     /// The cookies of the previous walk, from [`WalkOutcome::cookies`].

@@ -12,8 +12,11 @@ use reqwest::header::HeaderValue;
 use url::Url;
 
 use super::error::SessionError;
+use super::request::SecretNames;
+use super::secret_rules::SecretRules;
 use crate::guard::Guard;
 use crate::guard::proxy::{ProxyError, parse_url, port_of};
+use crate::model::GrantedSecret;
 use crate::model::script::variables::{self, TemplatePart, VariableScope};
 
 /// The proxy's address and credentials.
@@ -68,14 +71,15 @@ impl UpstreamProxy {
 /// The proxy of a session. Its address is never part of an error: it may contain a password.
 pub fn resolve_setting(
     text: &str,
-    secrets: &BTreeMap<String, String>,
+    secrets: &BTreeMap<String, GrantedSecret>,
     guard: &Guard,
 ) -> Result<UpstreamProxy, SessionError> {
     let values = VariableScope { variables: &BTreeMap::new(), secrets, today: Utc::now().date_naive() };
-    let mut text = text.to_owned();
+    let (mut text, mut used) = (text.to_owned(), SecretNames::new());
     // A secret may contain characters that have a meaning in a URL.
     for part in variables::parse(&text.clone()).map_err(ProxyError::from)? {
         if let TemplatePart::Secret(name) = part {
+            used.insert(name.to_owned());
             let spelled = format!("${{secret:{name}}}");
             let value = variables::expand(&spelled, &values).map_err(ProxyError::from)?;
             text = text.replace(
@@ -85,6 +89,7 @@ pub fn resolve_setting(
         }
     }
     let url = parse_url(&text)?;
+    SecretRules::new(secrets).check_names(&used, &url)?;
     guard.check_literal(&url).map_err(|refusal| SessionError::Refused { url: "the proxy".to_owned(), refusal })?;
     from_url(&url).ok_or(SessionError::Proxy(ProxyError::NotAUri))
 }

@@ -1,7 +1,5 @@
 //! Redacts secrets by value: however a secret got into a text, it is replaced by `***`.
 
-use std::collections::BTreeMap;
-
 use url::form_urlencoded;
 
 use crate::model::Page;
@@ -15,9 +13,10 @@ const MIN_PAGE_SECRET_LEN: usize = 4;
 pub struct Redactor(Vec<String>);
 
 impl Redactor {
-    pub fn new(secrets: &BTreeMap<String, String>) -> Redactor {
+    /// From the values of the secrets.
+    pub fn new<'s>(secrets: impl IntoIterator<Item = &'s String>) -> Redactor {
         let mut spellings: Vec<String> =
-            secrets.values().filter(|value| !value.is_empty()).flat_map(spellings).collect();
+            secrets.into_iter().filter(|value| !value.is_empty()).flat_map(spellings).collect();
         spellings.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         spellings.dedup();
         Redactor(spellings)
@@ -28,6 +27,13 @@ impl Redactor {
         if !value.is_empty() {
             self.0.push(value.to_owned());
             self.0.sort_by_key(|spelling| std::cmp::Reverse(spelling.len()));
+        }
+    }
+
+    /// As [`Redactor::add`], unless the value is so short that it would occur by chance.
+    pub fn add_if_long(&mut self, value: &str) {
+        if value.len() >= MIN_PAGE_SECRET_LEN {
+            self.add(value);
         }
     }
 
@@ -121,12 +127,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_blanked_in_every_spelling() {
-        let secrets = BTreeMap::from([
-            ("q".to_owned(), "say \"x\"\\".to_owned()),
-            ("a".to_owned(), "p&ss wörd/1".to_owned()),
-            ("b".to_owned(), "p&ss".to_owned()),
-            ("none".to_owned(), String::new()),
-        ]);
+        let secrets = ["say \"x\"\\", "p&ss wörd/1", "p&ss", ""].map(str::to_owned);
         let blanks = Redactor::new(&secrets);
         for (text, result) in [
             ("it is p&ss wörd/1!", "it is ***!"),

@@ -50,11 +50,16 @@ pub fn follow(
     if carries_body && !same_site {
         return Err(RedirectError::FormElsewhere(origin));
     }
+    let headers = if same_site { request.headers.clone() } else { Vec::new() };
+    let body = if keeps_method { request.body.clone() } else { None };
+    // The address is the site's own; what the script's address had is not in it.
+    let is_bare = headers.is_empty() && body.is_none();
     Ok(PageRequest {
         post: request.post && keeps_method,
         url,
-        headers: if same_site { request.headers.clone() } else { Vec::new() },
-        body: if keeps_method { request.body.clone() } else { None },
+        headers,
+        body,
+        secrets: if is_bare { Default::default() } else { request.secrets.clone() },
         referrer: if same_site { request.referrer.clone() } else { None },
         browser_input: None,
     })
@@ -85,6 +90,7 @@ mod tests {
                 content_type: "application/x-www-form-urlencoded".to_owned(),
                 bytes: b"password=hush".to_vec(),
             }),
+            secrets: Default::default(),
             referrer: None,
             browser_input: None,
         }

@@ -1,10 +1,15 @@
 //! A request and what can come of it.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use url::Url;
 
 use crate::model::Page;
 use crate::page::form::BrowserInput;
+
+/// Names of secrets that went into a text or a request.
+pub type SecretNames = BTreeSet<String>;
 
 /// One request, before cookies and the session's own headers.
 #[derive(Clone, Debug)]
@@ -14,6 +19,8 @@ pub struct PageRequest {
     /// Headers from the script; they are never sent to another origin.
     pub headers: Vec<(String, String)>,
     pub body: Option<RequestBody>,
+    /// The secrets in URL, headers and body, also in disguise: as a variable, or as a one-time code.
+    pub secrets: SecretNames,
     /// The page that the request comes from.
     pub referrer: Option<Url>,
     /// With the browser engine: the input into the page's form that makes this request.
@@ -28,7 +35,15 @@ pub struct RequestBody {
 
 impl PageRequest {
     pub fn get(url: Url) -> PageRequest {
-        PageRequest { post: false, url, headers: Vec::new(), body: None, referrer: None, browser_input: None }
+        PageRequest {
+            post: false,
+            url,
+            headers: Vec::new(),
+            body: None,
+            secrets: SecretNames::new(),
+            referrer: None,
+            browser_input: None,
+        }
     }
 
     pub fn method(&self) -> &'static str {

@@ -22,10 +22,11 @@ use super::redirect::{self, MAX_HOPS};
 use super::request::{Credentials, LogLine, PageRequest, RequestOutcome, RequestPurpose};
 use super::request_trace;
 use super::run_host::RunHost;
+use super::secret_rules::SecretRules;
 use super::transport::{self, Transport, USER_AGENT};
 use crate::guard::Guard;
 use crate::model::address::{display_url, origin};
-use crate::model::{CachedPage, Page, RobotsTxt, Task};
+use crate::model::{CachedPage, GrantedSecret, Page, RobotsTxt, Task};
 
 pub struct Session {
     pub(super) transport: Transport,
@@ -43,6 +44,8 @@ pub struct Session {
     pub(super) basic_auth: HashMap<String, Credentials>,
     /// Set during a login: nothing is retried.
     pub no_retries: bool,
+    /// Where each of the task's secrets may be sent.
+    pub(super) secret_rules: SecretRules,
     /// The task's secrets: a page that contains one is not cached.
     redactor: Redactor,
     pub requests: u32,
@@ -66,7 +69,7 @@ pub struct SessionSnapshot {
 impl Session {
     pub fn new(
         task: &Task,
-        secrets: &BTreeMap<String, String>,
+        secrets: &BTreeMap<String, GrantedSecret>,
         guard: Guard,
         jar: CookieJar,
         home: Box<dyn RunHost>,
@@ -99,7 +102,8 @@ impl Session {
             robots: task.fetch.robots_txt.then(|| RobotsCache::new(agent)),
             basic_auth: HashMap::new(),
             no_retries: false,
-            redactor: Redactor::new(secrets),
+            secret_rules: SecretRules::new(secrets),
+            redactor: Redactor::new(secrets.values().map(|secret| &secret.value)),
             requests: 0,
             log: Vec::new(),
         })
@@ -303,6 +307,7 @@ impl Session {
         request: &PageRequest,
         purpose: RequestPurpose,
     ) -> Result<RequestOutcome, SessionError> {
+        self.secret_rules.check_request(request)?;
         self.count_request()?;
         self.wait_for_turn(&request.url, purpose).await?;
         let headers = self.transport.headers(request, purpose, &self.jar)?;

@@ -129,8 +129,9 @@ impl<'a> Stepper<'a> {
     /// The current variables, secrets and tokens redacted.
     pub fn variables(&self) -> BTreeMap<String, String> {
         let tokens = &self.walker.tokens;
+        let is_hidden = |name: &str| tokens.is_variable(name) || !self.walker.secrets_in_variable(name).is_empty();
         let shown = |(name, value): (&String, &String)| {
-            (name.clone(), if tokens.is_variable(name) { "***".to_owned() } else { self.redact(value) })
+            (name.clone(), if is_hidden(name) { "***".to_owned() } else { self.redact(value) })
         };
         self.walker.variables.iter().map(shown).collect()
     }

@@ -51,14 +51,18 @@ fn session_for(task: &Task) -> Session {
 }
 
 fn session_with(task: &Task, guard: Guard) -> Session {
-    let mut session = new_session(task, &BTreeMap::new(), guard, CookieJar::default(), Duration::from_secs(60));
+    session_with_secrets(task, &BTreeMap::new(), guard)
+}
+
+fn session_with_secrets(task: &Task, secrets: &BTreeMap<String, GrantedSecret>, guard: Guard) -> Session {
+    let mut session = new_session(task, secrets, guard, CookieJar::default(), Duration::from_secs(60));
     session.transport.timeouts.first_retry_delay = Duration::from_millis(1);
     session
 }
 
 pub(super) fn new_session(
     task: &Task,
-    secrets: &BTreeMap<String, String>,
+    secrets: &BTreeMap<String, GrantedSecret>,
     guard: Guard,
     jar: CookieJar,
     time: Duration,
@@ -128,15 +132,23 @@ struct WalkReport {
     remark: Option<String>,
 }
 
-/// Walks as a run does, with a secret `key` of value `hush-hush`.
+/// A secret that is granted for these addresses.
+fn granted(value: &str, urls: &[&str]) -> GrantedSecret {
+    let origin = |url: &&str| crate::model::Origin::of(&Url::parse(url).expect("a URL")).expect("an origin");
+    GrantedSecret { value: value.to_owned(), origins: urls.iter().map(origin).collect() }
+}
+
+/// Walks as a run does, with a secret `key` of value `hush-hush`, granted for every address of `public.test` that the
+/// script names.
 async fn walk_with(
     task: &Task,
     script: &str,
     guard: Guard,
     observer: &mut dyn Observer,
 ) -> (Result<(), WalkError>, Option<String>) {
+    let named: Vec<&str> = script.split('\'').filter(|it| it.contains("://public.test")).collect();
     let script: Script = toml::from_str(script).expect("a script of the test");
-    let secrets = BTreeMap::from([("key".to_owned(), "hush-hush".to_owned())]);
+    let secrets = BTreeMap::from([("key".to_owned(), granted("hush-hush", &named))]);
     let (files, deadline) = (BTreeMap::new(), Instant::now() + Duration::from_secs(60));
     let order = WalkInput {
         task,
@@ -149,7 +161,7 @@ async fn walk_with(
         browser_paths: BrowserPaths::default(),
     };
     let today = Utc::now().date_naive();
-    let mut walker = Walker::new(&order, session_with(task, guard), observer, today);
+    let mut walker = Walker::new(&order, session_with_secrets(task, &secrets, guard), observer, today);
     let result = steps::run_script(&mut walker, &script.steps).await;
     (result, walker.remark.take())
 }

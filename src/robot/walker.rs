@@ -13,14 +13,13 @@ use super::loaded_page::LoadedPage;
 use super::login_state::LoginState;
 use super::page_problem::page_problem;
 use super::redact::{Redactor, one_line};
-use super::request::PageRequest;
+use super::request::{PageRequest, SecretNames};
 use super::session::{Session, SessionSnapshot};
 use super::tokens::SiteTokens;
 use super::{Observer, WalkInput};
 use crate::model::address::display_url;
-use crate::model::script::variables::{self, VariableScope};
 use crate::model::task::Engine;
-use crate::model::{Failure, Page, ScriptStep, Task, TraceLine};
+use crate::model::{Failure, GrantedSecret, Page, ScriptStep, Task, TraceLine};
 use crate::page::{Selector, links, meta_refresh};
 
 pub struct Walker<'a> {
@@ -32,12 +31,17 @@ pub struct Walker<'a> {
     pub redactor: Redactor,
     /// CSRF tokens and session ids from the site, redacted in everything that is shown.
     pub tokens: SiteTokens,
-    secrets: &'a BTreeMap<String, String>,
+    pub(super) secrets: &'a BTreeMap<String, GrantedSecret>,
     /// Files of the task's folder that the script reads, by name.
     pub files: &'a BTreeMap<String, String>,
     pub variables: BTreeMap<String, String>,
+    /// The secrets that a variable's value was made of, by the variable's name.
+    pub(super) variable_secrets: BTreeMap<String, SecretNames>,
+    /// The address that the script named last, with the secrets in it; relative addresses of the script are resolved
+    /// against it.
+    pub(super) script_base: Option<(Url, SecretNames)>,
     pub observer: &'a mut dyn Observer,
-    today: NaiveDate,
+    pub(super) today: NaiveDate,
     pub current: Option<Rc<LoadedPage>>,
     /// Whether rows were extracted from the current page.
     pub extracted: bool,
@@ -58,6 +62,8 @@ pub struct Walker<'a> {
 pub struct WalkSnapshot {
     session: SessionSnapshot,
     variables: BTreeMap<String, String>,
+    variable_secrets: BTreeMap<String, SecretNames>,
+    script_base: Option<(Url, SecretNames)>,
     current: Option<Rc<LoadedPage>>,
     extracted: bool,
     login: Option<LoginState>,
@@ -77,11 +83,13 @@ impl<'a> Walker<'a> {
             session,
             browser: None,
             browser_paths: order.browser_paths,
-            redactor: Redactor::new(order.secrets),
+            redactor: Redactor::new(order.secrets.values().map(|secret| &secret.value)),
             tokens: SiteTokens::of(order.script),
             secrets: order.secrets,
             files: order.files,
             variables: BTreeMap::new(),
+            variable_secrets: BTreeMap::new(),
+            script_base: None,
             observer,
             today,
             current: None,
@@ -98,6 +106,8 @@ impl<'a> Walker<'a> {
         WalkSnapshot {
             session: self.session.snapshot(),
             variables: self.variables.clone(),
+            variable_secrets: self.variable_secrets.clone(),
+            script_base: self.script_base.clone(),
             current: self.current.clone(),
             extracted: self.extracted,
             login: self.login.clone(),
@@ -109,6 +119,8 @@ impl<'a> Walker<'a> {
     pub fn restore(&mut self, memory: WalkSnapshot) {
         self.session.restore(memory.session);
         self.variables = memory.variables;
+        self.variable_secrets = memory.variable_secrets;
+        self.script_base = memory.script_base;
         self.current = memory.current;
         self.extracted = memory.extracted;
         self.login = memory.login;
@@ -215,8 +227,7 @@ impl<'a> Walker<'a> {
 
     async fn fetch_in_browser(&mut self, request: PageRequest) -> Result<Page, SessionError> {
         if self.browser.is_none() {
-            let starting = Browser::start(self.browser_paths, self.task, &mut self.session, self.redactor.clone());
-            self.browser = Some(starting.await?);
+            self.browser = Some(Browser::start(self.browser_paths, self.task, &mut self.session).await?);
         }
         let browser = self.browser.as_mut().expect("it was started just now");
         browser.go(&mut self.session, request).await
@@ -327,30 +338,9 @@ impl<'a> Walker<'a> {
         self.current.as_deref().ok_or_else(|| self.no_page_error())
     }
 
-    pub fn expand(&self, text: &str) -> Result<String, WalkError> {
-        let values = VariableScope { variables: &self.variables, secrets: self.secrets, today: self.today };
-        variables::expand(text, &values).map_err(|error| self.error(Failure::Config, error.to_string()))
-    }
-
-    /// Resolves a URL of the script against the current page, or against the task's `url`.
-    pub fn resolve_url(&self, text: &str) -> Result<Url, WalkError> {
-        let here = self.current.as_ref().map(|stand| links::base(&stand.tree, &stand.page.meta.url));
-        let base = here.or_else(|| self.task.url.clone());
-        let url = base.map_or_else(|| Url::parse(text), |base| base.join(text));
-        url.map_err(|error| self.error(Failure::Config, format!("“{text}” is not a URL: {error}")))
-    }
-
     /// A CSS selector of the script.
     pub fn selector(&self, css: &str) -> Result<Selector, WalkError> {
         Selector::parse(&self.expand(css)?).map_err(|error| self.error(Failure::Config, error.to_string()))
-    }
-
-    pub fn set_variable(&mut self, name: &str, value: String) {
-        if self.tokens.is_variable(name) {
-            self.tokens.add(&value);
-        }
-        self.trace(format!("{name} = {value}"));
-        self.variables.insert(name.to_owned(), value);
     }
 
     pub fn trace(&mut self, text: impl AsRef<str>) {

@@ -145,7 +145,9 @@ until_true 'the folder is the daemons to write' pieme validate copied-by-root
 pieme validate || fail 'validate as root'
 
 say 'A secret and a session: what logs in keeps its cookies'
-printf open-sesame-7 | install -m 600 /dev/stdin /etc/pieme/secrets/practice_password
+printf open-sesame-7 | pieme secret set practice_password --task 'practice-*' \
+  --origin http://127.0.0.1:8643 || fail 'root stores no secret'
+[ "$(stat -c '%a %U' /etc/pieme/secrets/practice_password)" = '600 root' ] || fail 'its mode'
 systemctl restart pieme-daemon || fail 'restart'
 as ann 'cp -r /out/tasks/practice-orders /var/lib/pieme/tasks/'
 until_true 'the orders behind the login' state_is practice-orders ok

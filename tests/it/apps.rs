@@ -53,6 +53,7 @@ fn rows(app: &App, path: &str, robot: &str) -> Vec<Value> {
     stage.make_private("secrets/app");
     let task = format!("url = \"{}{path}\"\nfetch = {{ delay = \"0s\" }}\n", app.url);
     stage.grant_private(&app.url);
+    stage.grant("app", &app.url);
     stage.write("tasks/app/task.toml", &task);
     stage.write("tasks/app/robot.toml", robot);
     let said = stage.pieme(&["run", "app"]);

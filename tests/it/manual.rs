@@ -89,7 +89,15 @@ fn every_verb_has_a_manual_page_that_renders_without_a_warning() {
         .map(|verb| (format!("pieme-{verb}.1"), format!("pieme {verb} "), examples(&[verb])))
         .collect();
     wanted.push(("pieme.1".to_owned(), "pieme ".to_owned(), examples(&[])));
-    for (verb, sub) in [("alert", "test"), ("alert", "list"), ("web", "password")] {
+    for (verb, sub) in [
+        ("alert", "test"),
+        ("alert", "list"),
+        ("alert", "key"),
+        ("secret", "set"),
+        ("secret", "list"),
+        ("secret", "rm"),
+        ("web", "password"),
+    ] {
         wanted.push((format!("pieme-{verb}-{sub}.1"), format!("pieme {verb} {sub} "), examples(&[verb, sub])));
     }
     wanted.push((

@@ -71,6 +71,16 @@ impl Survey<'_> {
         self.tables.insert(self.name(path), keys.iter().cloned().collect());
         let around = [around, &[keys]].concat();
         for key in keys {
+            // A table of tables whose names a person chooses, as `[secret.NAME]`.
+            let place = |key: &str| Place { key: key.to_owned(), is_list: false };
+            let named = [path, &[place(key), place("NAME")]].concat();
+            if let Answer::Known(words) = self.ask(&named, &format!("{{ {UNKNOWN} = 1 }}"))
+                && matches!(self.ask(&named[..named.len() - 1], "{}"), Answer::Accepted)
+                && matches!(self.ask(&named[..named.len() - 1], &format!("{{ {UNKNOWN} = 1 }}")), Answer::Refused)
+            {
+                self.enter(&named, &around, &words);
+                continue;
+            }
             for is_list in [false, true] {
                 let inside = [path, &[Place { key: key.clone(), is_list }]].concat();
                 match self.ask(&inside, &format!("{{ {UNKNOWN} = 1 }}")) {

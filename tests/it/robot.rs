@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use pieme::model::{AddressGrants, Failure, Page, Script, Task, TraceLine};
+use pieme::model::script::secret_origins;
+use pieme::model::{AddressGrants, Failure, GrantedSecret, Origin, Page, Script, Task, TraceLine};
 use pieme::page::{Selector, Tree};
 use pieme::practice::ways::CODE_KEY;
 use pieme::practice::{PASSWORD, Site};
@@ -130,7 +131,10 @@ async fn walk_granted(
 ) -> Walked {
     let script: Script = toml::from_str(script).expect("a script of the test");
     let secrets = [("practice_password", password), ("codes", CODE_KEY)];
-    let secrets = secrets.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let named = secret_origins(&script, task.url.as_ref()).into_values().flatten();
+    let origins: Vec<Origin> = task.url.as_ref().and_then(Origin::of).into_iter().chain(named).collect();
+    let granted = |value: &str| GrantedSecret { value: value.to_owned(), origins: origins.clone() };
+    let secrets = secrets.map(|(name, value)| (name.to_owned(), granted(value))).into();
     let mut notes = Notes::default();
     let files = BTreeMap::from([("towns.csv".to_owned(), "town,zip\nHalifax,B3H\nTruro,B2N\n".to_owned())]);
     let deadline = Instant::now() + time;

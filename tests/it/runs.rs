@@ -62,6 +62,7 @@ fn a_refused_log_in_is_left_alone_until_something_is_new() {
     let mut stage = Stage::new();
     stage.write("secrets/shop", "wrong");
     stage.make_private("secrets/shop");
+    stage.grant("shop", &stage.url("/"));
     stage.write_task("members", "/", "[schedule]\nevery = \"10s\"\n");
     let robot = "[[step]]\nlogin = { url = '/login', user = 'demo', password = '${secret:shop}' }\n\
         [[step]]\nget = '/orders'\n[[step]]\npaginate = {}\n";

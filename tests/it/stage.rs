@@ -70,6 +70,7 @@ impl Stage {
         fs::rename(folder.path().join("tasks"), folder.path().join("ready-made")).expect("the folders are there");
         fs::create_dir(folder.path().join("tasks")).expect("an empty tasks folder");
         run_seldom(&folder.path().join("ready-made"));
+        grant_to_all(&folder.path().join("config.toml"), site.port());
         Stage { site, folder, daemon: None, schema: None, environment: Vec::new(), _runtime: runtime }
     }
 
@@ -151,6 +152,13 @@ impl Stage {
     pub fn make_private(&self, inside: &str) {
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(self.path(inside), fs::Permissions::from_mode(0o600)).expect("a file of ours");
+    }
+
+    /// Grants a secret to every task, for an address. At the beginning of config.toml, where no table is open.
+    pub fn grant(&self, secret: &str, url: &str) {
+        let origin = url::Url::parse(url).expect("a URL").origin().ascii_serialization();
+        let grant = format!("secret.{secret} = {{ tasks = [\"*\"], origins = [\"{origin}\"] }}");
+        self.write("config.toml", &format!("{grant}\n{}", self.read("config.toml")));
     }
 
     pub fn read(&self, inside: &str) -> String {
@@ -316,6 +324,14 @@ impl Stage {
     pub fn children_of(&self, pid: u32) -> Vec<u32> {
         children_of(pid)
     }
+}
+
+/// Grants the practice password to every task, in lines that others may be appended to.
+fn grant_to_all(config: &Path, port: u16) {
+    let text = fs::read_to_string(config).expect("the demo's configuration");
+    let settings = text.split("\n[").next().unwrap_or_default();
+    let grant = format!("{{ tasks = [\"*\"], origins = [\"http://127.0.0.1:{port}\"] }}");
+    fs::write(config, format!("{settings}\nsecret.practice_password = {grant}\n")).expect("a file of ours");
 }
 
 impl Drop for Stage {

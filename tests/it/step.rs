@@ -200,14 +200,17 @@ fn a_copied_command_becomes_a_folder_that_runs_and_is_never_written_over() {
     );
     let said = typed(&stage, &["curl2robot", "-o", folder], &command);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    assert!(said.stderr.contains("printf %s '…' > secrets/site_x_api_key"), "{}", said.stderr);
+    let store =
+        format!("pieme secret set site_x_api_key --task found --origin {}", stage.url("/").trim_end_matches('/'));
+    assert!(said.stderr.contains(&store), "{}", said.stderr);
     let written =
         stage.read("tasks/found/robot.toml") + &stage.read("tasks/found/task.toml") + &said.stdout + &said.stderr;
     assert!(!written.contains("v3ry"), "{written}");
+    assert_eq!(stage.pieme(&["validate", "found"]).code, 78, "the secret is not granted yet");
+    let words: Vec<&str> = store.split(' ').skip(1).collect();
+    let stored = typed(&stage, &words, "v3ry-s3cret");
+    assert_eq!(stored.code, 0, "{}", stored.stderr);
     assert_eq!(stage.pieme(&["validate", "found"]).code, 0, "{}", stage.pieme(&["validate", "found"]).stdout);
-    stage.write("secrets/site_x_api_key", "v3ry-s3cret");
-    std::fs::set_permissions(stage.path("secrets/site_x_api_key"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
-        .expect("our own file");
     let all = lines(&stage.pieme(&["step", "found", "--json"]));
     assert_eq!(all.last().map(|line| line["rows"].as_u64()), Some(Some(8)), "{all:?}");
     let again = typed(&stage, &["curl2robot", "-o", folder], &command);
@@ -277,6 +280,7 @@ fn a_recorded_visit_becomes_a_task_that_brings_all_rows() {
     stage.write("secrets/site_password", pieme::practice::PASSWORD);
     std::fs::set_permissions(stage.path("secrets/site_password"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
         .expect("our own file");
+    stage.grant("site_password", &stage.url("/"));
     let all = lines(&stage.pieme(&["step", "orders", "--json"]));
     let verbs: Vec<&str> = all.iter().filter_map(|line| line["verb"].as_str()).collect();
     assert_eq!(verbs, ["login", "paginate"], "{robot}");

@@ -114,6 +114,7 @@ fn a_missing_secret_is_config_and_says_where_to_put_it() {
     let robot = "[[step]]\nget = \"/login\"\n[[step]]\nsubmit = { form = \"login\", fields = { user = \"demo\", \
                  password = \"${secret:nowhere}\" } }\n";
     stage.write("tasks/bad/robot.toml", robot);
+    stage.grant("nowhere", &stage.url("/"));
     let verdict = stage.pieme(&["run", "bad", "--json"]).json();
     assert_eq!(verdict["cause"], "config", "{verdict}");
     assert!(verdict["sentence"].as_str().is_some_and(|it| it.contains("secrets/nowhere")), "{verdict}");

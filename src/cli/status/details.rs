@@ -30,7 +30,7 @@ pub(crate) fn text(config: &Config, line: &StatusLine, styled: bool) -> Result<S
     fact("Since", since.map(|at| moment(at, now)));
     fact("Published", Some(published(line, now)));
     fact("Last run", line.last_run.as_ref().map(|run| last_run(run, now)));
-    fact("", line.last_run.as_ref().map(|run| output::cell(&run.verdict.sentence, 2_000)));
+    fact("", line.last_run.as_ref().map(|run| output::sentence(&run.verdict.sentence)));
     fact("Quarantined", waiting.map(|(run, rows)| format!("{} of run {run}, not published", counted(rows, "row"))));
     fact("Fails", (line.fails > 0).then(|| format!("{} in a row", line.fails)));
     let done = |it: &Progress| format!("{}, {}", counted(it.pages, "page"), counted(it.rows, "row"));

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::alert::{self, DeliveryContext, DeliveryError, DeliveryTarget};
-use crate::config::{Config, secrets};
+use crate::config::{Config, secret_use, secrets};
 use crate::store::{OutboxEntry, Store, StoreError};
 
 use crate::daemon::http::metrics::DaemonMetrics;
@@ -165,9 +165,12 @@ async fn try_once(bag: &NotifierContext, letter: &OutboxEntry) -> Result<(), Del
     let notice =
         serde_json::from_str(&letter.json).map_err(|error| format!("the stored alert cannot be parsed: {error}"))?;
     let (settings, smtp) = (&bag.config.alert, &bag.config.smtp);
-    let names = alert::secrets_of(&letter.target, settings, smtp);
+    let granted = secret_use::granted_for_alert(&bag.config, Some(&letter.task), &letter.target);
+    let granted = granted.map_err(|error| error.to_string())?;
+    let names = alert::config_secrets(&letter.target, settings, smtp);
     let secrets = secrets::lookup_all(&bag.config, &names).map_err(|error| error.to_string())?;
-    let means = DeliveryContext { settings, smtp, daemon_ports: bag.config.grants.current().daemon_ports, secrets };
+    let daemon_ports = bag.config.grants.current().daemon_ports;
+    let means = DeliveryContext { settings, smtp, daemon_ports, secrets, granted };
     alert::deliver(&means, &letter.target, &notice, Utc::now()).await
 }
 

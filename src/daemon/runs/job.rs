@@ -1,7 +1,7 @@
 //! Builds the jobs of a run and of a stepping session from the task's folder, the store and config.toml.
 
 use crate::config::Config;
-use crate::config::secrets;
+use crate::config::secret_use;
 use crate::daemon::child::scratch::ScratchFolder;
 use crate::daemon::store_handle::StoreHandle;
 use crate::model::task::Engine;
@@ -46,11 +46,10 @@ pub(super) fn fetch_input(
             Verdict::failed(Failure::Internal, format!("creating the browser's profile folder failed: {why}"))
         })?),
     };
-    let names = secrets::names(&folder.task, &folder.script);
     let input = FetchInput {
         addresses: grants.addresses_of(&folder.name),
         files: tasks::read_items(&folder.dir, &folder.script).map_err(file_failure)?,
-        secrets: secrets::lookup_all(config, &names).map(Secrets).map_err(|error| secret_failure(&error))?,
+        secrets: secret_use::granted(config, folder).map(Secrets).map_err(|error| secret_failure(&error))?,
         cookies: tasks::read_cookies(&folder.dir).map_err(file_failure)?,
         robots: tasks::read_robots(&folder.dir),
         browser: config.browser.clone(),

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use chrono::{Days, NaiveDate};
 
+use crate::model::GrantedSecret;
+
 /// The values that references are replaced with.
 pub struct VariableScope<'a> {
     pub variables: &'a BTreeMap<String, String>,
-    pub secrets: &'a BTreeMap<String, String>,
+    pub secrets: &'a BTreeMap<String, GrantedSecret>,
     pub today: NaiveDate,
 }
 
@@ -68,7 +70,8 @@ pub fn expand(text: &str, values: &VariableScope<'_>) -> Result<String, Variable
                 out.push_str(values.variables.get(name).ok_or_else(|| VariableError::Unknown(name.to_owned()))?);
             }
             TemplatePart::Secret(name) => {
-                out.push_str(values.secrets.get(name).ok_or_else(|| VariableError::NoSecret(name.to_owned()))?);
+                let secret = values.secrets.get(name).ok_or_else(|| VariableError::NoSecret(name.to_owned()))?;
+                out.push_str(&secret.value);
             }
             TemplatePart::Today(days) => out.push_str(&add_days(values.today, days).format("%Y-%m-%d").to_string()),
         }
@@ -125,7 +128,8 @@ mod tests {
     fn expanded(text: &str) -> Result<String, VariableError> {
         let variables =
             BTreeMap::from([("city".to_owned(), "Halifax".to_owned()), ("sly".to_owned(), "${secret:pw}".to_owned())]);
-        let secrets = BTreeMap::from([("pw".to_owned(), "hush".to_owned())]);
+        let secret = GrantedSecret { value: "hush".to_owned(), origins: Vec::new() };
+        let secrets = BTreeMap::from([("pw".to_owned(), secret)]);
         let today = NaiveDate::from_ymd_opt(2026, 12, 30).expect("a date");
         expand(text, &VariableScope { variables: &variables, secrets: &secrets, today })
     }

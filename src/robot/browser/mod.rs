@@ -32,7 +32,6 @@ use crate::model::{Page, Task};
 use crate::page::form::{BrowserInput, ElementPosition};
 use crate::robot::error::SessionError;
 use crate::robot::manners::FIRST_BYTE_TIMEOUT;
-use crate::robot::redact::Redactor;
 use crate::robot::request::PageRequest;
 use crate::robot::session::Session;
 
@@ -73,7 +72,7 @@ pub struct WaitCondition<'a> {
 
 /// Fetches one page in a browser of its own.
 pub async fn fetch(task: &Task, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {
-    let mut browser = Browser::start(BrowserPaths::default(), task, session, Redactor::default()).await?;
+    let mut browser = Browser::start(BrowserPaths::default(), task, session).await?;
     let page = browser.go(session, request).await;
     browser.end().await;
     page
@@ -81,12 +80,7 @@ pub async fn fetch(task: &Task, session: &mut Session, request: PageRequest) -> 
 
 impl Browser {
     /// Starts Chromium with an empty page and the session's cookies.
-    pub async fn start(
-        seat: BrowserPaths<'_>,
-        task: &Task,
-        session: &mut Session,
-        secrets: Redactor,
-    ) -> Result<Browser, SessionError> {
+    pub async fn start(seat: BrowserPaths<'_>, task: &Task, session: &mut Session) -> Result<Browser, SessionError> {
         if task.fetch.proxy.is_some() {
             return Err(SessionError::Unsupported("fetch.proxy with the browser engine"));
         }
@@ -94,7 +88,7 @@ impl Browser {
         let proxy = EgressProxy::start(Arc::clone(&session.connector)).await.map_err(failed)?;
         let (chromium, to, from) = Chromium::start(seat.program, seat.scratch, proxy.address)?;
         let max_page_bytes = task.limits.max_page_bytes.0;
-        let mut traffic = Traffic::new(session.guard.clone(), secrets, &task.limits);
+        let mut traffic = Traffic::new(session.guard.clone(), session.secret_rules.clone(), &task.limits);
         let own = (proxy::USER.to_owned(), proxy.password.clone());
         traffic.passwords.insert(format!("Proxy http://{}", proxy.address), own);
         let pipe = Pipe::new(to, from, page_reader::largest_message(max_page_bytes));
@@ -116,6 +110,7 @@ impl Browser {
 
     /// Makes the request, through the page's form if there is one, and reads the page that is shown then.
     pub async fn go(&mut self, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {
+        session.secret_rules.check_request(&request)?;
         session.admit(&request.url).await?;
         match request.browser_input.clone() {
             Some(filling) => self.submit(session, &request, &filling).await,
@@ -210,7 +205,9 @@ impl Browser {
     ) -> Result<Page, SessionError> {
         self.share_passwords(session);
         self.devtools.traffic.begin(None, session);
-        let done = match self.perform(json!({ "do": "fill", "filling": filling })).await {
+        // The page may have been replaced since its form was read.
+        let origin = request.referrer.as_ref().map(|page| page.origin().ascii_serialization());
+        let done = match self.perform(json!({ "do": "fill", "filling": filling, "origin": origin })).await {
             Ok(()) => self.settle_and_read(session).await,
             Err(error) => Err(error),
         };
@@ -237,6 +234,10 @@ impl Browser {
             Err(error) if has_navigated(&error) => return Ok(()),
             other => other?,
         };
+        if let Some(there) = answer["elsewhere"].as_str() {
+            let reason = format!("the page was replaced by one of {there} before its form was filled");
+            return Err(SessionError::Script { url: self.devtools.traffic.url(), reason });
+        }
         match answer["missing"].as_str() {
             None => Ok(()),
             Some(tag) => {

@@ -32,6 +32,7 @@
 
     fill() {
       const { form, fields, button } = order.filling;
+      if (order.origin && window.location.origin !== order.origin) return { elsewhere: window.location.origin };
       const element = at(form);
       if (!element) return missing(form);
       for (const { place, value, on, chosen } of fields) {

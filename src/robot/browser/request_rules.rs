@@ -86,17 +86,22 @@ impl Traffic {
             "Other" if paused.request.accept().starts_with("image/") => return Err(refused(Refusal::NoHost)),
             _ => self.guard.check_subresource(&url).map_err(refused)?,
         }
-        let carries_secret =
-            self.secrets.text_has_secret(url.as_str()) || self.secrets.text_has_secret(&paused.request.post_data);
-        if carries_secret && !url.host_str().is_some_and(|host| self.guard.is_task_host(host)) {
+        self.check_secrets(paused, &url).inspect_err(|_| {
             self.note(format!("blocked: the page tried to send a secret to {}", url.origin().ascii_serialization()));
-            return Err(refused(Refusal::NoHost));
-        }
+        })?;
         Ok(as_it_is)
+    }
+
+    /// By value: what a page sends is its own.
+    fn check_secrets(&self, paused: &PausedRequest, url: &Url) -> Result<(), SessionError> {
+        let InterceptedRequest { url: address, headers, post_data, .. } = &paused.request;
+        let headers = headers.values().map(String::as_bytes);
+        self.secrets.check_bytes(headers.chain([address.as_bytes(), post_data.as_bytes()]), url)
     }
 
     fn decide_document(&mut self, paused: &PausedRequest, url: &Url) -> Result<Value, SessionError> {
         self.guard.check_url(url).map_err(|refusal| SessionError::Refused { url: display_url(url), refusal })?;
+        self.check_secrets(paused, url)?;
         self.documents += 1;
         if self.documents > MAX_HOPS + 1 {
             return Err(SessionError::TooManyHops(display_url(url)));
@@ -118,6 +123,7 @@ impl Traffic {
         let status = if post { 307 } else { 302 };
         let next = redirect::follow(&request, status, url.as_str(), |url| self.jar.header(url).is_some())
             .map_err(|error| SessionError::Redirect { from: display_url(&request.url), error })?;
+        self.secrets.check_request(&next)?;
         let change = continue_as_redirect(&request, &next, paused);
         self.document_request = Some(next);
         Ok(change)

@@ -8,7 +8,7 @@ use tokio::net::UdpSocket;
 
 use super::*;
 use crate::guard::Guard;
-use crate::model::{AddressGrants, Failure, Script};
+use crate::model::{AddressGrants, Failure, GrantedSecret, Origin, Script};
 use crate::robot::cookies::CookieJar;
 use crate::robot::request::RequestBody;
 use crate::robot::tests::server::Server;
@@ -94,10 +94,11 @@ async fn browser_with_grants(
     for host in ["public.test", "cdn.test"] {
         guard.test_overrides.route_host_to(host, server.address);
     }
-    let mut session = new_session(&task, &BTreeMap::new(), guard, jar, time);
-    let secrets = Redactor::new(&BTreeMap::from([("key".to_owned(), "hush-hush-7".to_owned())]));
-    let browser =
-        Browser::start(BrowserPaths::default(), &task, &mut session, secrets).await.expect("Chromium is installed");
+    let origins = vec![Origin::parse(server.url("public.test", "/").as_str()).expect("an origin")];
+    let secret = GrantedSecret { value: "hush-hush-7".to_owned(), origins };
+    let secrets = BTreeMap::from([("key".to_owned(), secret)]);
+    let mut session = new_session(&task, &secrets, guard, jar, time);
+    let browser = Browser::start(BrowserPaths::default(), &task, &mut session).await.expect("Chromium is installed");
     (browser, session)
 }
 

@@ -13,8 +13,8 @@ use crate::model::task::Limits;
 use crate::robot::cookies::CookieJar;
 use crate::robot::error::{ConnectionLoss, SessionError};
 use crate::robot::manners::FIRST_BYTE_TIMEOUT;
-use crate::robot::redact::Redactor;
 use crate::robot::request::{LogLine, PageRequest};
+use crate::robot::secret_rules::SecretRules;
 use crate::robot::session::Session;
 
 /// A page is idle after this long without a request.
@@ -30,7 +30,7 @@ const MAX_IN_FLIGHT: usize = 10_000;
 
 pub struct Traffic {
     pub(super) guard: Arc<Guard>,
-    pub(super) secrets: Redactor,
+    pub(super) secrets: SecretRules,
     /// Passwords by who asks for them: `Proxy http://…`, `Server https://…`.
     pub passwords: HashMap<String, (String, String)>,
     max_page_bytes: u64,
@@ -92,7 +92,7 @@ impl Document {
 }
 
 impl Traffic {
-    pub fn new(guard: Arc<Guard>, secrets: Redactor, limits: &Limits) -> Traffic {
+    pub fn new(guard: Arc<Guard>, secrets: SecretRules, limits: &Limits) -> Traffic {
         let now = Instant::now();
         Traffic {
             guard,

@@ -4,7 +4,7 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::super::WalkError;
-use super::super::request::{PageRequest, RequestBody};
+use super::super::request::{PageRequest, RequestBody, SecretNames};
 use super::super::walker::Walker;
 use super::visit;
 use crate::model::script::RequestStep;
@@ -19,13 +19,14 @@ pub async fn post(walker: &mut Walker<'_>, ask: &RequestStep, strict: bool) -> R
     request.post = true;
     request.body = Some(match &ask.json {
         Some(json) => {
-            let text = expand_json(walker, json)?.to_string();
+            let text = expand_json(walker, json, &mut request.secrets)?.to_string();
             RequestBody { content_type: "application/json".to_owned(), bytes: text.into_bytes() }
         }
         None => {
             let mut fields = form_urlencoded::Serializer::new(String::new());
             for (name, value) in &ask.form {
-                fields.append_pair(&walker.expand(name)?, &walker.expand(value)?);
+                let secrets = &mut request.secrets;
+                fields.append_pair(&walker.expand_into(name, secrets)?, &walker.expand_into(value, secrets)?);
             }
             let content_type = "application/x-www-form-urlencoded".to_owned();
             RequestBody { content_type, bytes: fields.finish().into_bytes() }
@@ -35,28 +36,29 @@ pub async fn post(walker: &mut Walker<'_>, ask: &RequestStep, strict: bool) -> R
     visit::go(walker, request, strict).await
 }
 
-fn request(walker: &Walker<'_>, ask: &RequestStep) -> Result<PageRequest, WalkError> {
-    let mut url = walker.resolve_url(&walker.expand(&ask.url)?)?;
+fn request(walker: &mut Walker<'_>, ask: &RequestStep) -> Result<PageRequest, WalkError> {
+    let mut secrets = SecretNames::new();
+    let mut url = walker.script_url(&ask.url, &mut secrets)?;
     for (key, value) in &ask.query {
-        let (key, value) = (walker.expand(key)?, walker.expand(value)?);
+        let (key, value) = (walker.expand_into(key, &mut secrets)?, walker.expand_into(value, &mut secrets)?);
         url.query_pairs_mut().append_pair(&key, &value);
     }
-    let mut request = PageRequest::get(url);
+    let mut headers = Vec::new();
     for (name, value) in &ask.headers {
-        request.headers.push((name.clone(), walker.expand(value)?));
+        headers.push((name.clone(), walker.expand_into(value, &mut secrets)?));
     }
-    Ok(request)
+    Ok(PageRequest { headers, secrets, ..PageRequest::get(url) })
 }
 
 /// Expands variables in strings only, so a number from a variable is sent as a string.
-fn expand_json(walker: &Walker<'_>, value: &Value) -> Result<Value, WalkError> {
+fn expand_json(walker: &Walker<'_>, value: &Value, secrets: &mut SecretNames) -> Result<Value, WalkError> {
     Ok(match value {
-        Value::String(text) => Value::String(walker.expand(text)?),
+        Value::String(text) => Value::String(walker.expand_into(text, secrets)?),
         Value::Array(items) => {
-            Value::Array(items.iter().map(|item| expand_json(walker, item)).collect::<Result<_, _>>()?)
+            Value::Array(items.iter().map(|item| expand_json(walker, item, secrets)).collect::<Result<_, _>>()?)
         }
         Value::Object(map) => {
-            let entries = map.iter().map(|(key, item)| Ok((key.clone(), expand_json(walker, item)?)));
+            let entries = map.iter().map(|(key, item)| Ok((key.clone(), expand_json(walker, item, secrets)?)));
             Value::Object(entries.collect::<Result<_, WalkError>>()?)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::super::WalkError;
 use super::super::login_state::LoginState;
-use super::super::request::PageRequest;
+use super::super::request::{PageRequest, SecretNames};
 use super::super::walker::Walker;
 use super::{condition, form_request};
 use crate::model::Failure;
@@ -21,15 +21,16 @@ pub async fn login(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), Walk
     if step.basic {
         return log_in_with_basic_auth(walker, step).await;
     }
+    let mut address_secrets = SecretNames::new();
     let door = match &step.url {
-        Some(url) => Some(walker.resolve_url(&walker.expand(url)?)?),
+        Some(url) => Some(walker.script_url(url, &mut address_secrets)?),
         None => walker.current.as_ref().map(|stand| stand.page.meta.url.clone()),
     };
     walker.login =
         Some(LoginState { step: step.clone(), login_url: door.clone(), has_logged_in_again: false, in_progress: true });
     if let Some(url) = door.filter(|_| step.url.is_some()) {
         // Some sites send their login page with status 401 or 403.
-        walker.go_without_relogin(PageRequest::get(url), false).await?;
+        walker.go_without_relogin(PageRequest { secrets: address_secrets, ..PageRequest::get(url) }, false).await?;
     }
     if looks_logged_out(walker, step)? {
         fill_login_forms(walker, step).await?;
@@ -72,11 +73,15 @@ fn set_in_progress(walker: &mut Walker<'_>, busy: bool) {
 
 /// Sends user and password with every request to the site; the first response shows whether they are right.
 async fn log_in_with_basic_auth(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
+    let mut secrets = SecretNames::new();
     let url = match &step.url {
-        Some(url) => walker.resolve_url(&walker.expand(url)?)?,
+        Some(url) => walker.script_url(url, &mut secrets)?,
         None => walker.task.url.clone().ok_or_else(|| walker.error(Failure::Config, "`basic = true` needs a `url`"))?,
     };
-    let (user, password) = (walker.expand(&step.user)?, walker.expand(&step.password)?);
+    let user = walker.expand_into(&step.user, &mut secrets)?;
+    let password = walker.expand_into(&step.password, &mut secrets)?;
+    let checked = walker.session.secret_rules.check_names(&secrets, &url);
+    checked.map_err(|error| walker.error(error.cause(), error.to_string()))?;
     walker.session.authorise(&url, user, password);
     walker.go_without_relogin(PageRequest::get(url), true).await
 }
@@ -112,29 +117,29 @@ async fn fill_login_forms(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(
             walker.error(Failure::Login, form_request::no_form(step.form.as_deref().unwrap_or("login"), &there))
         );
     };
-    let mut said = BTreeMap::new();
+    let (mut said, mut secrets) = (BTreeMap::new(), SecretNames::new());
     for (name, value) in &step.fields {
-        said.insert(walker.expand(name)?, walker.expand(value)?);
+        said.insert(walker.expand_into(name, &mut secrets)?, walker.expand_into(value, &mut secrets)?);
     }
-    said.insert(name_of(form.username(), "user"), walker.expand(&step.user)?);
+    said.insert(name_of(form.username(), "user"), walker.expand_into(&step.user, &mut secrets)?);
     if form.password().is_none() {
         // The user name first; the password is asked for on the next page.
-        submit_form(walker, &form, &said).await?;
-        said = BTreeMap::new();
+        submit_form(walker, &form, &said, &secrets).await?;
+        (said, secrets) = (BTreeMap::new(), SecretNames::new());
         form = form::find(&walker.current_page()?.tree, "login")
             .filter(|form| form.password().is_some())
             .ok_or_else(|| walker.error(Failure::Login, refusal(walker, "no page asked for the password")))?;
     }
-    said.insert(name_of(form.password(), "password"), walker.expand(&step.password)?);
+    said.insert(name_of(form.password(), "password"), walker.expand_into(&step.password, &mut secrets)?);
     let (form_name, user_field, password_field) =
         (form.describe(), name_of(form.username(), "user"), name_of(form.password(), "password"));
     walker.trace(format!(
         "fills the form “{form_name}”: the user into “{user_field}”, the password into “{password_field}”"
     ));
     if let (Some(field), Some(_)) = (form.code(), &step.totp) {
-        said.insert(field.name.clone(), current_totp_code(walker, step)?);
+        said.insert(field.name.clone(), current_totp_code(walker, step, &mut secrets)?);
     }
-    submit_form(walker, &form, &said).await?;
+    submit_form(walker, &form, &said, &secrets).await?;
     submit_one_time_code(walker, step).await?;
     if looks_logged_out(walker, step)? {
         return Err(walker.error(Failure::Login, refusal(walker, "the site rejected the login")));
@@ -147,8 +152,13 @@ fn name_of(field: Option<&FormField>, otherwise: &str) -> String {
     field.map_or_else(|| otherwise.to_owned(), |field| field.name.clone())
 }
 
-async fn submit_form(walker: &mut Walker<'_>, form: &Form, said: &BTreeMap<String, String>) -> Result<(), WalkError> {
-    let request = form_request::form_request(walker, form, said, SubmitButton::First)?;
+async fn submit_form(
+    walker: &mut Walker<'_>,
+    form: &Form,
+    said: &BTreeMap<String, String>,
+    secrets: &SecretNames,
+) -> Result<(), WalkError> {
+    let request = form_request::form_request(walker, form, said, secrets, SubmitButton::First)?;
     walker.go_without_relogin(request, false).await?;
     let status = walker.current_page()?.page.meta.status;
     match status {
@@ -172,8 +182,9 @@ async fn submit_one_time_code(walker: &mut Walker<'_>, step: &LoginStep) -> Resu
         let sentence = "the site asks for a one-time code; give `login` its key: `totp = \"${secret:NAME}\"`";
         return Err(walker.error(Failure::Login, sentence));
     }
-    let said = BTreeMap::from([(name_of(form.code(), "code"), current_totp_code(walker, step)?)]);
-    submit_form(walker, &form, &said).await?;
+    let mut secrets = SecretNames::new();
+    let said = BTreeMap::from([(name_of(form.code(), "code"), current_totp_code(walker, step, &mut secrets)?)]);
+    submit_form(walker, &form, &said, &secrets).await?;
     let still = form::find_all(&walker.current_page()?.tree)
         .into_iter()
         .any(|form| form.password().is_none() && form.code().is_some());
@@ -183,9 +194,13 @@ async fn submit_one_time_code(walker: &mut Walker<'_>, step: &LoginStep) -> Resu
     Ok(())
 }
 
-/// The current one-time code; it is redacted from now on.
-fn current_totp_code(walker: &mut Walker<'_>, step: &LoginStep) -> Result<String, WalkError> {
-    let key = walker.expand(step.totp.as_deref().unwrap_or_default())?;
+/// The current one-time code; it is redacted from now on, and sent only where its key may be.
+fn current_totp_code(
+    walker: &mut Walker<'_>,
+    step: &LoginStep,
+    secrets: &mut SecretNames,
+) -> Result<String, WalkError> {
+    let key = walker.expand_into(step.totp.as_deref().unwrap_or_default(), secrets)?;
     let code = totp_code(&key, Utc::now()).ok_or_else(|| {
         let sentence = "the key in `totp` is not base32, or shorter than 10 bytes; copy it as the site showed it";
         walker.error(Failure::Config, sentence)

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::super::WalkError;
 use super::super::loaded_page::LoadedPage;
+use super::super::request::SecretNames;
 use super::super::walker::Walker;
 use crate::model::Failure;
 use crate::model::script::{MatchStep, SubstituteStep, pattern};
@@ -18,7 +19,7 @@ pub fn run_match(walker: &mut Walker<'_>, step: &MatchStep) -> Result<(), WalkEr
     let found = match &step.regex {
         Some(pattern) => {
             let regex = regex(walker, pattern)?;
-            named_groups(walker, &regex, &texts);
+            named_groups(walker, step, &regex, &texts);
             texts.iter().flat_map(|text| regex.captures_iter(text)).take(most).map(|it| group_or_all(&it)).collect()
         }
         None => texts.into_iter().take(most).collect::<Vec<String>>(),
@@ -28,13 +29,14 @@ pub fn run_match(walker: &mut Walker<'_>, step: &MatchStep) -> Result<(), WalkEr
             format!("`all` found more than {MAX_MATCHES} matches, the limit; use a narrower selector or pattern");
         return Err(walker.error(Failure::Limit, sentence));
     }
+    let mut secrets = match_secrets(walker, step);
     let value = match (found.is_empty(), &step.default) {
         (false, _) => found.join("\n"),
-        (true, Some(default)) => walker.expand(default)?,
+        (true, Some(default)) => walker.expand_into(default, &mut secrets)?,
         (true, None) => return Err(walker.error(Failure::Robot, no_match_message(step))),
     };
     match &step.into {
-        Some(name) => walker.set_variable(name, value),
+        Some(name) => walker.set_variable_with(name, value, secrets),
         None => walker.trace(format!("matches: {}", found.len())),
     }
     Ok(())
@@ -44,8 +46,14 @@ pub fn substitute(walker: &mut Walker<'_>, step: &SubstituteStep) -> Result<(), 
     let regex = regex(walker, &step.regex)?;
     let value = walker.variables.get(&step.variable).cloned().unwrap_or_default();
     let value = regex.replace_all(&value, step.with.as_str()).into_owned();
-    walker.set_variable(step.into.as_ref().unwrap_or(&step.variable), value);
+    let secrets = walker.secrets_in_variable(&step.variable);
+    walker.set_variable_with(step.into.as_ref().unwrap_or(&step.variable), value, secrets);
     Ok(())
+}
+
+/// The secrets in the texts to search.
+fn match_secrets(walker: &Walker<'_>, step: &MatchStep) -> SecretNames {
+    step.variable.as_deref().map(|name| walker.secrets_in_variable(name)).unwrap_or_default()
 }
 
 pub fn regex(walker: &Walker<'_>, pattern: &str) -> Result<Regex, WalkError> {
@@ -79,15 +87,16 @@ fn match_sources(walker: &Walker<'_>, step: &MatchStep) -> Result<Vec<String>, W
 }
 
 /// Sets variables from the named groups of the first match.
-fn named_groups(walker: &mut Walker<'_>, regex: &Regex, texts: &[String]) {
+fn named_groups(walker: &mut Walker<'_>, step: &MatchStep, regex: &Regex, texts: &[String]) {
     let Some(first) = texts.iter().find_map(|text| regex.captures(text)) else { return };
     let named: Vec<(String, String)> = regex
         .capture_names()
         .flatten()
         .filter_map(|name| Some((name.to_owned(), first.name(name)?.as_str().to_owned())))
         .collect();
+    let secrets = match_secrets(walker, step);
     for (name, value) in named {
-        walker.set_variable(&name, value);
+        walker.set_variable_with(&name, value, secrets.clone());
     }
 }
 

@@ -19,7 +19,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use super::WalkError;
-use super::request::PageRequest;
+use super::request::{PageRequest, SecretNames};
 use super::walker::Walker;
 use crate::model::script::PaginateStep;
 use crate::model::{Failure, ScriptStep};
@@ -123,10 +123,11 @@ async fn run(walker: &mut Walker<'_>, step: &ScriptStep, strict: bool) -> Result
 fn set(walker: &mut Walker<'_>, values: &BTreeMap<String, String>) -> Result<(), WalkError> {
     let mut new = BTreeMap::new();
     for (name, value) in values {
-        new.insert(name.clone(), walker.expand(value)?);
+        let mut secrets = SecretNames::new();
+        new.insert(name.clone(), (walker.expand_into(value, &mut secrets)?, secrets));
     }
-    for (name, value) in new {
-        walker.set_variable(&name, value);
+    for (name, (value, secrets)) in new {
+        walker.set_variable_with(&name, value, secrets);
     }
     Ok(())
 }

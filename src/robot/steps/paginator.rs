@@ -7,7 +7,7 @@ use url::Url;
 
 use super::super::WalkError;
 use super::super::error::SessionError;
-use super::super::request::PageRequest;
+use super::super::request::{PageRequest, SecretNames};
 use super::super::walker::Walker;
 use super::{browser_actions, follow, match_values};
 use crate::model::Failure;
@@ -103,11 +103,13 @@ impl<'s> Paginator<'s> {
                     },
                     None => walker.set_variable("page", self.counter.next_number().to_string()),
                 }
-                Some(PageRequest::get(walker.resolve_url(&walker.expand(template)?)?))
+                let mut secrets = SecretNames::new();
+                let url = walker.script_url(template, &mut secrets)?;
+                Some(PageRequest { secrets, ..PageRequest::get(url) })
             }
             PaginateStep { cursor: Some(path), .. } => {
                 let address = cursor_at(walker, path)?;
-                address.map(|address| walker.resolve_url(&address)).transpose()?.map(PageRequest::get)
+                address.map(|address| walker.page_url(&address)).transpose()?.map(PageRequest::get)
             }
             PaginateStep { param: Some(param), .. } => Some(PageRequest::get(with_param(
                 &walker.current_page()?.page.meta.url,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::WalkError;
+use super::super::request::SecretNames;
 use super::super::walker::Walker;
 use super::form_request::{form_request, no_form};
 use super::visit;
@@ -13,9 +14,9 @@ use crate::page::form::{self, SubmitButton};
 pub async fn submit(walker: &mut Walker<'_>, step: &SubmitStep, strict: bool) -> Result<(), WalkError> {
     walker.return_browser_to_page().await?;
     let wanted = walker.expand(&step.form)?;
-    let mut values = BTreeMap::new();
+    let (mut values, mut secrets) = (BTreeMap::new(), SecretNames::new());
     for (name, value) in &step.fields {
-        values.insert(walker.expand(name)?, walker.expand(value)?);
+        values.insert(walker.expand_into(name, &mut secrets)?, walker.expand_into(value, &mut secrets)?);
     }
     let button = step.button.as_deref().map(|button| walker.expand(button)).transpose()?;
     let here = walker.current_page()?;
@@ -24,6 +25,6 @@ pub async fn submit(walker: &mut Walker<'_>, step: &SubmitStep, strict: bool) ->
     };
     walker.trace(format!("fills the form “{}”", found.describe()));
     let press = button.as_deref().map_or(SubmitButton::First, SubmitButton::Named);
-    let request = form_request(walker, &found, &values, press)?;
+    let request = form_request(walker, &found, &values, &secrets, press)?;
     visit::go(walker, request, strict).await
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::server::{Server, ServerAction};
-use super::{PLAIN, get, guard, new_session, session, session_for, task, walk};
+use super::{PLAIN, get, granted, guard, new_session, session, session_for, task, walk};
 use crate::model::{Failure, Script};
 use crate::robot::request::PageRequest;
 
@@ -105,7 +105,8 @@ async fn a_proxy_that_needs_a_password_gets_it_and_nobody_else_sees_it() {
     let address = format!("http://me:${{secret:key}}@public.test:{}", proxy.address.port());
     let task = task(&format!("{}fetch.proxy = '{address}'", PLAIN.replace("public.test/", "other.test/list")));
     let guard = guard(&task, &Script::default());
-    let secrets = std::collections::BTreeMap::from([("key".to_owned(), "p@ss/word".to_owned())]);
+    let granted = granted("p@ss/word", &[&address.replace("${secret:key}", "x")]);
+    let secrets = std::collections::BTreeMap::from([("key".to_owned(), granted)]);
     let mut session = new_session(&task, &secrets, guard, Default::default(), Duration::from_secs(60));
     let page = session.send(PageRequest::get(task.url.clone().expect("it has one"))).await.expect("a page");
     let heard = proxy.heard().concat().to_lowercase();

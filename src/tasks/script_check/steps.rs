@@ -112,8 +112,9 @@ impl ScriptChecker<'_> {
         self.check_texts(login.fields.iter().flat_map(|(name, value)| [name, value]));
         self.check_texts(&login.url);
         if !login.password.contains("${secret:") {
-            let hint = "write `password = \"${secret:NAME}\"` and put it into secrets/NAME (mode 0600)".to_owned();
-            self.report("the password is written in the script, where everybody can read it", Some(hint));
+            let hint = "write `password = \"${secret:NAME}\"` and type `pieme secret set NAME --task TASK --origin \
+                        https://host`";
+            self.report("the password is written in the script, where everybody can read it", Some(hint.to_owned()));
         }
         if login.basic && (login.form.is_some() || login.totp.is_some()) {
             self.report("`basic = true` takes no `form` and no `totp`", None);

@@ -21,6 +21,8 @@ use listeners::{Got, Receiver, Safe, mail_server};
 
 const SHOP: &str = "practice-shop";
 const KEY: &str = "the-key-of-the-hooks";
+/// A secret in the address of a target.
+const TOKEN: &str = "the-token-of-a-target";
 
 /// A stage with signed webhooks, which may be on loopback.
 fn stage(more: &str) -> Stage {
@@ -30,6 +32,8 @@ fn stage(more: &str) -> Stage {
     stage.write("config.toml", &format!("{config}{alerts}{more}"));
     stage.write("secrets/hooks", KEY);
     stage.make_private("secrets/hooks");
+    stage.write("secrets/token", TOKEN);
+    stage.make_private("secrets/token");
     stage
 }
 
@@ -45,8 +49,11 @@ fn set_url(stage: &Stage, from: &str, to: &str) {
     stage.write("tasks/practice-shop/task.toml", &task.replace(from, to));
 }
 
-fn is_signed(got: &Got) -> bool {
-    let key = hmac::Key::new(hmac::HMAC_SHA256, KEY.as_bytes());
+/// Signed for the origin that it was sent to, as docs/alerts.md describes it.
+fn is_signed(got: &Got, scheme: &str) -> bool {
+    let master = hmac::Key::new(hmac::HMAC_SHA256, KEY.as_bytes());
+    let own = hmac::sign(&master, format!("{scheme}://{}", got.header("host")).as_bytes());
+    let key = hmac::Key::new(hmac::HMAC_SHA256, own.as_ref());
     let mut signed = format!("{}.{}.", got.header("webhook-id"), got.header("webhook-timestamp")).into_bytes();
     signed.extend_from_slice(&got.body);
     let signature = got.header("webhook-signature").strip_prefix("v1,").unwrap_or_default();
@@ -59,7 +66,8 @@ fn two_failures_are_told_once_and_their_end_once_whatever_kills_the_daemon() {
     // The receiver is down at first: the outbox must survive the daemon.
     receiver.status.store(503, Ordering::SeqCst);
     let mut stage = stage("");
-    drop_shop(&stage, &format!("\"http://127.0.0.1:{}/hook/${{secret:hooks}}\"", receiver.port));
+    stage.grant("token", &format!("http://127.0.0.1:{}", receiver.port));
+    drop_shop(&stage, &format!("\"http://127.0.0.1:{}/hook/${{secret:token}}\"", receiver.port));
     stage.start_daemon();
     stage.wait_for_state(SHOP, "ok");
 
@@ -106,13 +114,13 @@ fn two_failures_are_told_once_and_their_end_once_whatever_kills_the_daemon() {
 
     let alert = receiver.taken().remove(0);
     let json = alert.json();
-    assert!(is_signed(&alert), "{alert:?}");
+    assert!(is_signed(&alert, "http"), "{alert:?}");
     assert_eq!(receiver.refused()[0].json()["id"], json["id"], "the same id at every try");
     assert_eq!((&json["task"], &json["cause"], &json["fails"]), (&json!(SHOP), &json!("http"), &json!(2)));
     assert_eq!((&json["rows"], &json["do"]), (&json!(48), &json!("pieme log practice-shop")));
     assert!(json["since"].is_string() && json["last_ok"].is_string() && json["text"].is_string(), "{json}");
     for text in [stage.read("log"), stage.sql(".dump"), stage.pieme(&["alert", "list"]).stdout] {
-        assert!(!text.contains(KEY), "the secret is nowhere: {text}");
+        assert!(!text.contains(KEY) && !text.contains(TOKEN), "the secrets are nowhere: {text}");
     }
 }
 
@@ -162,27 +170,31 @@ fn every_way_is_tried_by_alert_test_and_says_what_happened() {
         format!("[smtp]\nhost = \"127.0.0.1\"\nport = {mail_port}\nencryption = \"none\"\nfrom = \"pieme@b.test\"\n");
     let stage = stage(&format!("link = \"https://dash.test/${{task}}\"\n{smtp}[alert.exec]\nno = [\"/bin/false\"]\n"));
     let at = receiver.port;
+    stage.grant("token", &format!("http://127.0.0.1:{at}"));
+    stage.grant("none", "https://h.test");
     let tried = |url: &str| {
         let said = stage.pieme(&["alert", "test", "--json", "--url", url]);
-        assert!(!said.stdout.contains(KEY) && !said.stderr.contains(KEY), "{}{}", said.stdout, said.stderr);
+        for secret in [KEY, TOKEN] {
+            assert!(!said.stdout.contains(secret) && !said.stderr.contains(secret), "{}{}", said.stdout, said.stderr);
+        }
         let sentence = said.json()["targets"][0]["sentence"].as_str().unwrap_or_default().to_owned();
         (said.code, sentence)
     };
     let delivered = (0, "delivered".to_owned());
     for url in [
         format!("http://127.0.0.1:{at}/hook?x=1"),
-        format!("ntfy+http://me:${{secret:hooks}}@127.0.0.1:{at}/topic"),
+        format!("ntfy+http://me:${{secret:token}}@127.0.0.1:{at}/topic"),
         format!("slack+http://127.0.0.1:{at}/hooks/x"),
-        format!("matrix+http://${{secret:hooks}}@127.0.0.1:{at}/!room:here"),
+        format!("matrix+http://${{secret:token}}@127.0.0.1:{at}/!room:here"),
         "mailto:ops@example.org".to_owned(),
     ] {
         assert_eq!(tried(&url), delivered, "{url}");
     }
     let got = receiver.taken();
-    assert!(got[0].line.starts_with("POST /hook?x=1 ") && is_signed(&got[0]), "{:?}", got[0]);
+    assert!(got[0].line.starts_with("POST /hook?x=1 ") && is_signed(&got[0], "http"), "{:?}", got[0]);
     assert_eq!(got[0].json()["link"], "https://dash.test/test");
     assert_eq!((got[1].line.as_str(), &got[1].json()["topic"]), ("POST / HTTP/1.1", &json!("topic")));
-    assert_eq!(got[1].header("authorization"), format!("Basic {}", STANDARD.encode(format!("me:{KEY}"))));
+    assert_eq!(got[1].header("authorization"), format!("Basic {}", STANDARD.encode(format!("me:{TOKEN}"))));
     assert!(got[2].json()["text"].is_string());
     assert!(got[3].line.starts_with("PUT /_matrix/client/v3/rooms/%21room%3Ahere/send/"), "{}", got[3].line);
     stage.wait_for("the mail", || mails.lock().is_ok_and(|mails| mails.len() == 1));
@@ -202,6 +214,9 @@ fn every_way_is_tried_by_alert_test_and_says_what_happened() {
         ("exec:rm", "config.toml lists no command `rm`"),
         ("https://127.0.0.1:1/", "refused"),
         ("https://h.test/${secret:none}", "the secret `none` is missing"),
+        ("https://h.test/${secret:token}", "the secret `token` must not be sent to https://h.test"),
+        ("mailto:${secret:token}@h.test", "a secret cannot be a part of a mail address"),
+        ("https://h.test/${secret:hooks}", "config.toml uses the secret `hooks` itself"),
         ("gopher://x", "unknown alert target `gopher`"),
     ] {
         let (code, why) = tried(url);
@@ -243,7 +258,7 @@ fn a_hook_gets_nothing_within_tls_unless_somebody_vouches_for_it() {
     let said = alert_test_trusting(&stage, &authority, &url);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     let got = receiver.taken();
-    assert!(got.len() == 1 && is_signed(&got[0]), "{got:?}");
+    assert!(got.len() == 1 && is_signed(&got[0], "https"), "{got:?}");
     assert_eq!((got[0].line.as_str(), got[0].header("content-type")), ("POST /hook HTTP/1.1", "application/json"));
 }
 
@@ -288,6 +303,7 @@ fn a_wrong_target_is_found_when_the_folder_is_dropped() {
     stage.write_task("a", "/products", "[alert]\nurls = [\"mailto:a@b.org\", \"htps://hook.test/\"]");
     stage.write_task("b", "/products", "[alert]\nurls = [\"exec:page_you\"]");
     stage.write_task("c", "/products", "[alert]\nurls = [\"exec:page_me\", \"${secret:hook}\"]");
+    stage.grant("hook", "https://hook.test");
     let said = stage.pieme(&["validate"]);
     assert_eq!(said.code, 78);
     for part in [

@@ -47,6 +47,7 @@ const VERBS: &[&[&str]] = &[
     &["search", "kettle"],
     &["log", SHOP],
     &["alert", "list"],
+    &["secret", "list"],
     &["validate"],
     &["doctor"],
     &["gc", "--dry-run"],

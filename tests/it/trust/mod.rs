@@ -2,7 +2,11 @@
 
 mod ceilings;
 mod dashboard;
+mod listener;
 mod local_users;
+mod origins;
 mod private;
 mod search_page;
+mod secrets;
 mod terminal;
+mod webhooks;
