@@ -11,8 +11,8 @@ use std::time::Duration;
 use nix::sys::resource::{UsageWho, getrusage};
 use pieme::config::Config;
 use pieme::daemon::child::spawn::spawn_child;
-use pieme::protocol;
-use pieme::protocol::{FetchInput, FetchRequest, Job, ParentAnswer, RunJob, RunMessage};
+use pieme::protocol::bounds::BoundedMessage;
+use pieme::protocol::{Budget, FetchInput, FetchRequest, Job, MessageReader, ParentAnswer, RunJob, RunMessage};
 use pieme::tasks;
 
 use super::{PAGES, ROWS, server, this};
@@ -53,9 +53,10 @@ pub fn child(job: &Job) {
     let program = Path::new(env!("CARGO_BIN_EXE_pieme-daemon"));
     let (mut process, mut outlet) = spawn_child(program).expect("the run starts");
     outlet.write(job, &[]).expect("it listens");
-    let mut stdout = BufReader::new(process.stdout.take().expect("a pipe"));
+    let stdout = BufReader::new(process.stdout.take().expect("a pipe"));
     let (mut found, mut end) = (0, "it ended without a word".to_owned());
-    while let Ok(Some((message, _))) = protocol::read_from_child::<RunMessage>(&mut stdout) {
+    let mut messages = MessageReader::<_, RunMessage>::new(stdout, Budget::new(RunMessage::kinds()));
+    while let Ok(Some((message, _))) = messages.next_message() {
         match message {
             RunMessage::Rows { rows, .. } => found += rows.len(),
             RunMessage::Request(FetchRequest::Turn { .. }) => {

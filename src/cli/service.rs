@@ -8,6 +8,7 @@ use clap::{CommandFactory, Parser};
 use crate::config::Config;
 use crate::daemon::child::spawn::THIS_PROGRAM;
 use crate::daemon::{self, DaemonError, log};
+use crate::sandbox;
 use crate::web;
 
 use super::{CliError, VerbResult, exit, exit_code};
@@ -43,6 +44,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> VerbResult {
+    sandbox::close_inherited_descriptors();
     let config = Config::find(args.config.as_deref())?;
     log::start(config.log.format).map_err(|error| CliError::failed(format!("cannot start the log: {error}")))?;
     if let Some(note) = Config::shadowed_file_note(args.config.as_deref()) {

@@ -96,6 +96,29 @@ impl Script {
 
 impl ScriptStep {
     /// The verb in the file.
+    /// Every verb.
+    pub const VERBS: [&str; 19] = [
+        "get",
+        "post",
+        "submit",
+        "login",
+        "follow",
+        "paginate",
+        "extract",
+        "details",
+        "for_each",
+        "if",
+        "match",
+        "substitute",
+        "set",
+        "expect",
+        "wait",
+        "click",
+        "scroll",
+        "wait_for",
+        "save",
+    ];
+
     pub fn verb(&self) -> &'static str {
         match self {
             ScriptStep::Get(_) => "get",

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::ConnectError;
 
+use super::kinds::{FrameKind, FrameMessage};
+
 /// The parent's answer to a request of the child, or its next command.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,4 +30,10 @@ pub enum ParentAnswer {
     Step {
         forward: bool,
     },
+}
+
+impl FrameMessage for ParentAnswer {
+    fn kind(&self) -> FrameKind {
+        FrameKind::Answer
+    }
 }

@@ -7,12 +7,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::labelling::page::LabellingRequest;
+use crate::model::script::ScriptStep;
 use crate::model::task::{Alert, Engine, Limits};
 use crate::model::{
     AddressGrants, CachedPage, Column, GrantedSecret, PageMeta, PastRun, RobotsTxt, Script, Table, Task,
 };
 
 use super::bounds::BoundedMessage;
+use super::budgets::Budget;
+use super::kinds::{FrameKind, FrameMessage};
 use super::messages::{InspectAnswer, RepairAnswer, RunMessage, StepMessage};
 
 /// The first frame that a child reads.
@@ -28,6 +31,11 @@ pub enum Job {
 /// One of the four jobs, and what its child may send.
 pub trait ChildJob: Into<Job> + Send + 'static {
     type Message: BoundedMessage + DeserializeOwned + Send + 'static;
+
+    /// What its child may send in all; the same on both sides.
+    fn budget(&self) -> Budget {
+        Budget::new(Self::Message::kinds())
+    }
 }
 
 /// Execute the script, extract the rows and judge them.
@@ -172,6 +180,26 @@ impl Job {
 
 impl ChildJob for RunJob {
     type Message = RunMessage;
+
+    /// A template is asked for only where there is none.
+    fn budget(&self) -> Budget {
+        let mut budget = Budget::new(RunMessage::kinds());
+        if self.fetch.template.is_some() {
+            budget = budget.without(FrameKind::Template);
+        }
+        let steps = self.fetch.script.every_step();
+        let has_details = steps.iter().any(|step| matches!(step, ScriptStep::Details(_)));
+        if self.details.is_some() || !has_details {
+            budget = budget.without(FrameKind::DetailTemplate);
+        }
+        budget
+    }
+}
+
+impl FrameMessage for Job {
+    fn kind(&self) -> FrameKind {
+        FrameKind::Job
+    }
 }
 
 impl ChildJob for StepJob {

@@ -8,6 +8,8 @@ use crate::model::{
     CachedPage, PageMeta, RepairProposals, RobotsTxt, Row, StepwiseState, TraceLine, ValueColumn, Verdict,
 };
 
+use super::kinds::{FrameKind, FrameMessage};
+
 /// What a child that fetches asks of its parent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -95,5 +97,52 @@ impl From<FetchRequest> for RunMessage {
 impl From<FetchRequest> for StepMessage {
     fn from(request: FetchRequest) -> StepMessage {
         StepMessage::Request(request)
+    }
+}
+
+impl FrameMessage for RunMessage {
+    fn kind(&self) -> FrameKind {
+        match self {
+            RunMessage::Request(_) => FrameKind::Request,
+            RunMessage::Trace(_) => FrameKind::Trace,
+            RunMessage::Page { .. } => FrameKind::Page,
+            RunMessage::Rows { .. } => FrameKind::Rows,
+            RunMessage::Progress { .. } => FrameKind::Progress,
+            RunMessage::Cookies { .. } => FrameKind::Cookies,
+            RunMessage::Learned { .. } => FrameKind::Template,
+            RunMessage::LearnedDetails { .. } => FrameKind::DetailTemplate,
+            RunMessage::CachePage(_) => FrameKind::CachedPage,
+            RunMessage::Robots(_) => FrameKind::Robots,
+            RunMessage::End(_) => FrameKind::End,
+        }
+    }
+
+    /// A row of a table has an entry for each column, however few cells it has.
+    fn disk_overhead(&self) -> u64 {
+        match self {
+            RunMessage::Rows { columns, values, rows } => (rows.len() * (64 + columns.len() + values.len())) as u64,
+            _ => 0,
+        }
+    }
+}
+
+impl FrameMessage for StepMessage {
+    fn kind(&self) -> FrameKind {
+        match self {
+            StepMessage::Request(_) => FrameKind::Request,
+            StepMessage::State(_) => FrameKind::State,
+        }
+    }
+}
+
+impl FrameMessage for RepairAnswer {
+    fn kind(&self) -> FrameKind {
+        FrameKind::Repair
+    }
+}
+
+impl FrameMessage for InspectAnswer {
+    fn kind(&self) -> FrameKind {
+        FrameKind::Inspection
     }
 }

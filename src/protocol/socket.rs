@@ -13,6 +13,7 @@ use rustix::net::{
 use serde::Serialize;
 
 use super::frames::{FrameError, frame, write};
+use super::kinds::FrameMessage;
 
 /// Maximum number of connections received with one read.
 const MAX_CONNECTIONS_PER_MESSAGE: usize = 4;
@@ -27,12 +28,16 @@ impl ParentSocket {
         Ok((ParentSocket(ours), theirs.into()))
     }
 
-    pub fn write<T: Serialize>(&mut self, message: &T, raw: &[u8]) -> Result<(), FrameError> {
+    pub fn write<T: Serialize + FrameMessage>(&mut self, message: &T, raw: &[u8]) -> Result<(), FrameError> {
         write(&mut self.0, message, raw)
     }
 
     /// Sends a message and passes a connection with its first byte. The child owns the connection from then on.
-    pub fn write_with_connection<T: Serialize>(&mut self, message: &T, connection: OwnedFd) -> Result<(), FrameError> {
+    pub fn write_with_connection<T: Serialize + FrameMessage>(
+        &mut self,
+        message: &T,
+        connection: OwnedFd,
+    ) -> Result<(), FrameError> {
         let frame = frame(message, &[])?;
         let fds = [connection.as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -82,6 +87,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
+    use crate::protocol::{ParentAnswer, read_from_parent};
 
     #[test]
     fn a_connection_comes_with_its_own_message() {
@@ -90,15 +96,17 @@ mod tests {
         let (mut outlet, theirs) = ParentSocket::pair().expect("a pair of sockets");
         let mut inlet = ChildSocket::new(theirs);
         let talking = std::thread::spawn(move || {
-            outlet.write(&"a long word ".repeat(100_000), b"raw").expect("it listens");
+            outlet.write(&ParentAnswer::Body { found: true }, &[7; 1_200_000]).expect("it listens");
             let connection = TcpStream::connect(address).expect("it is there");
-            outlet.write_with_connection(&"connected", connection.into()).expect("it listens");
+            outlet
+                .write_with_connection(&ParentAnswer::Connected { question: 9 }, connection.into())
+                .expect("it listens");
         });
-        let (word, raw) = super::super::frames::read::<String>(&mut inlet).expect("a message").expect("one");
-        assert_eq!((word.len(), &raw[..]), (1_200_000, &b"raw"[..]));
+        let (_, raw) = read_from_parent::<ParentAnswer>(&mut inlet).expect("a message").expect("one");
+        assert_eq!(raw, [7; 1_200_000]);
         assert!(inlet.take_connection().is_none(), "nothing came with it");
-        let (word, _) = super::super::frames::read::<String>(&mut inlet).expect("a message").expect("one");
-        assert_eq!(word, "connected");
+        let (answer, _) = read_from_parent::<ParentAnswer>(&mut inlet).expect("a message").expect("one");
+        assert!(matches!(answer, ParentAnswer::Connected { question: 9 }));
         let mut connection = TcpStream::from(inlet.take_connection().expect("a connection"));
         connection.write_all(b"hello").expect("it is open");
         let (mut other, _) = listener.accept().expect("it was made");
@@ -107,6 +115,6 @@ mod tests {
         other.read_to_string(&mut heard).expect("all of it");
         assert_eq!(heard, "hello");
         talking.join().expect("nobody panicked");
-        assert!(super::super::frames::read::<String>(&mut inlet).expect("a clean end").is_none());
+        assert!(read_from_parent::<ParentAnswer>(&mut inlet).expect("a clean end").is_none());
     }
 }

@@ -7,16 +7,25 @@ use landlock::{
 
 use super::SandboxError;
 
-/// Folders where Linux distributions keep the certificates of the authorities.
+/// Where Linux distributions keep the certificates of the authorities: the files and folders that `openssl-probe` looks
+/// for, and the folders that their links lead to. Not `/etc/ssl` and `/etc/pki/tls` as a whole: they have private keys,
+/// which a daemon that runs as root could read.
 const AUTHORITIES: &[&str] = &[
-    "/etc/ssl",
-    "/etc/pki",
-    "/etc/ca-certificates",
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/pki/trust/anchors",
+    "/etc/ca-certificates/extracted",
     "/usr/share/ca-certificates",
     "/usr/local/share/ca-certificates",
-    "/usr/share/pki",
-    "/usr/lib/ssl",
+    "/usr/share/pki/ca-trust-source",
+    "/usr/share/pki/trust/anchors",
     "/var/lib/ca-certificates",
+    "/opt/etc/ssl/certs",
 ];
 
 /// The file rights of Landlock ABI 1 are required. What newer kernels add (connections, signals, abstract sockets) is

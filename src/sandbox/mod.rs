@@ -1,11 +1,16 @@
-//! EDGE: the sandbox that a child process enters before it reads untrusted data: resource limits, Landlock, seccomp.
+//! EDGE: the sandbox that a child process enters before it reads untrusted data: resource limits, capabilities,
+//! Landlock, seccomp.
 
+mod capabilities;
+mod descriptors;
 mod files;
 mod syscalls;
 
+pub use descriptors::close_inherited as close_inherited_descriptors;
+
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
@@ -19,6 +24,12 @@ const BROWSER_OPEN_FILES: u64 = 1_024;
 const BROWSER_MEMORY: u64 = 512 << 20;
 /// A run writes no files except a browser's profile; this limit is for what libraries may try.
 const MAX_FILE_BYTES: u64 = 64 << 20;
+/// Processes and threads of the run's user that may be added to all that run on the machine now. The kernel counts
+/// those of the user, not of the run: a fixed figure would stop the runs of a user with many programs, or of a daemon
+/// with many runs. 64 browser runs that start meanwhile have about 120 threads each. A run cannot start processes in
+/// any case, and its memory limit allows 256 threads with ordinary stacks; this stops one that makes tiny ones. The
+/// kernel does not apply the limit to root: there, `TasksMax` of the unit does.
+const MORE_TASKS: u64 = 8_192;
 
 /// Why a process could not enter its sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +38,8 @@ pub enum SandboxError {
     Orphan,
     #[error("no_new_privs: {0}")]
     NewPrivileges(Errno),
+    #[error("capabilities: {0}")]
+    Capabilities(Errno),
     #[error("{0:?}: {1}")]
     Limit(Resource, Errno),
     #[error("Landlock: {0}")]
@@ -66,11 +79,30 @@ pub fn apply(limits: &Limits, engine: Engine, parent_pid: u32) -> Result<(), San
     ] {
         setrlimit(resource, most, at_the_very_most).map_err(|error| SandboxError::Limit(resource, error))?;
     }
+    limit_tasks()?;
+    capabilities::drop_all()?;
     match engine {
         Engine::Http => restrict(),
         // Chromium must start processes and open files and sockets; it has a sandbox of its own (docs/browser.md).
         Engine::Browser => Ok(()),
     }
+}
+
+/// Limits the processes and threads of the user; see [`MORE_TASKS`].
+fn limit_tasks() -> Result<(), SandboxError> {
+    let failed = |error| SandboxError::Limit(Resource::RLIMIT_NPROC, error);
+    // Where /proc is missing, the limit that is set already stays.
+    let Some(running) = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| all_tasks(&text)) else {
+        return Ok(());
+    };
+    let (_, hard) = getrlimit(Resource::RLIMIT_NPROC).map_err(failed)?;
+    let most = running.saturating_add(MORE_TASKS).min(hard);
+    setrlimit(Resource::RLIMIT_NPROC, most, most).map_err(failed)
+}
+
+/// All processes and threads of the machine: the number after the slash.
+fn all_tasks(loadavg: &str) -> Option<u64> {
+    loadavg.split_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
 /// Gives up files, new sockets, programs and other processes. What is open already stays usable.
@@ -110,6 +142,14 @@ pub fn kernel_support() -> KernelSupport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_number_of_tasks_is_read_from_the_load() {
+        assert_eq!(all_tasks("0.20 0.18 0.12 1/80 11206\n"), Some(80));
+        assert_eq!(all_tasks(""), None);
+        let here = std::fs::read_to_string("/proc/loadavg").expect("the kernel says so");
+        assert!(all_tasks(&here).is_some_and(|count| count > 0));
+    }
 
     #[test]
     fn trying_the_seal_out_closes_nobody_else() {

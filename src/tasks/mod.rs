@@ -272,6 +272,12 @@ pub fn problem_in_task_file(folder: &TaskFolder, key: &[&str], message: String) 
     }
 }
 
+/// Checks a template that comes from a child before it is written.
+pub fn check_template(json: &str) -> Result<(), Problem> {
+    let problem = |error| template_problem(Path::new(TEMPLATE_FILE), json, &error);
+    Template::from_json(json).map(drop).map_err(problem)
+}
+
 /// Replaces template.json atomically.
 pub fn write_template(dir: &Path, json: &str) -> Result<(), FileError> {
     Folder::open(dir)?.replace(TEMPLATE_FILE, json.as_bytes(), folder::PUBLIC_FILE)

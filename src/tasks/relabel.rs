@@ -2,8 +2,8 @@
 //! on.
 
 use super::{Label, Problem, TaskFolder};
+use super::{check_template, write_columns, write_labels, write_sample, write_template};
 use super::{clear_samples, forget_proposals, read_labels, read_samples, save_previous};
-use super::{write_columns, write_labels, write_sample, write_template};
 use crate::model::{Column, Table};
 
 /// What a label changes in the folder.
@@ -23,6 +23,8 @@ pub struct Relabelling<'a> {
 
 /// Writes everything; [`super::restore_previous`] undoes it.
 pub fn relabel(folder: &TaskFolder, new: Relabelling<'_>) -> Result<(), Problem> {
+    // It may come from a sandboxed process.
+    check_template(new.template)?;
     let dir = &folder.dir;
     let mut labels = read_labels(dir)?;
     labels.labels.push(new.label);

@@ -3,14 +3,11 @@
 
 use crate::labelling::page;
 use crate::labelling::page::{LabellingAnswer, LabellingQuestion, LabellingRequest, PageLabeller};
-use crate::protocol::bounds::{MAX_FRAME, MAX_PAGE_BYTES, MAX_SENTENCE_BYTES, cut};
-use crate::protocol::{InspectAnswer, InspectJob};
+use crate::protocol::bounds::{MAX_PAGE_BYTES, MAX_SENTENCE_BYTES, cut};
+use crate::protocol::{FrameKind, InspectAnswer, InspectJob, budgets};
 
 /// Maximum decompressed size of a stored page, which was within the task's limit when it was fetched.
 pub(super) const MAX_UNPACKED: usize = 64 << 20;
-
-/// Room for the message around the answer.
-const FRAME_OVERHEAD: usize = 1 << 10;
 
 /// The answer with its raw bytes.
 pub fn answer(job: InspectJob, packed: &[u8]) -> (InspectAnswer, Vec<u8>) {
@@ -31,8 +28,8 @@ fn answer_request(question: LabellingRequest, packed: &[u8]) -> (LabellingAnswer
         return (LabellingAnswer::Refused(sentence.to_owned()), Vec::new());
     }
     let (answer, raw) = page::answer(PageLabeller::new(question.known, body), &question.ask);
-    let json = serde_json::to_vec(&answer).map_or(usize::MAX, |json| json.len());
-    if json.saturating_add(raw.len()) > MAX_FRAME - FRAME_OVERHEAD {
+    let fits = |json: Vec<u8>| budgets::fits(FrameKind::Inspection, &json, raw.len());
+    if !serde_json::to_vec(&answer).is_ok_and(fits) {
         let sentence = "The list is too long for the dashboard. Use `pieme label` in a terminal.";
         return (LabellingAnswer::Refused(sentence.to_owned()), Vec::new());
     }

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::protocol;
-use crate::protocol::FetchRequest;
 use crate::protocol::bounds::BATCH_BYTES;
+use crate::protocol::{self, Budget, FetchRequest, FrameError, FrameMessage};
 
 /// No message waits longer than this, even if the run hangs.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(100);
@@ -28,6 +27,8 @@ struct MessageBuffer<M> {
     frames: Vec<u8>,
     /// The latest progress; earlier ones need not be sent.
     progress: Option<M>,
+    /// What may still be sent: the parent ends a child that sends more.
+    budget: Budget,
 }
 
 impl<M> Clone for MessageSender<M> {
@@ -36,10 +37,11 @@ impl<M> Clone for MessageSender<M> {
     }
 }
 
-impl<M: Serialize + Send + 'static> MessageSender<M> {
+impl<M: Serialize + FrameMessage + Send + 'static> MessageSender<M> {
     /// Starts the thread that flushes the buffer every [`FLUSH_INTERVAL`].
-    pub fn start() -> MessageSender<M> {
-        let sender = MessageSender(Arc::new(Mutex::new(MessageBuffer { frames: Vec::new(), progress: None })));
+    pub fn start(budget: Budget) -> MessageSender<M> {
+        let buffer = MessageBuffer { frames: Vec::new(), progress: None, budget };
+        let sender = MessageSender(Arc::new(Mutex::new(buffer)));
         let flusher = sender.clone();
         std::thread::spawn(move || {
             loop {
@@ -50,18 +52,21 @@ impl<M: Serialize + Send + 'static> MessageSender<M> {
         sender
     }
 
-    /// Sends a message at once. Ends the process if the parent has closed the pipe.
-    pub fn send(&self, message: &M, raw: &[u8]) {
+    /// Sends a message at once. Ends the process if the parent has closed the pipe. An error means that the message is
+    /// over its budget and was not sent.
+    pub fn send(&self, message: &M, raw: &[u8]) -> Result<(), FrameError> {
         let mut buffer = self.lock();
         buffer.add_progress();
-        buffer.add(message, raw);
+        let added = buffer.add(message, raw);
         buffer.flush();
+        added
     }
 
-    /// Sends a message within [`FLUSH_INTERVAL`].
+    /// Sends a message within [`FLUSH_INTERVAL`], unless it is over its budget.
     pub fn send_soon(&self, message: &M) {
         let mut buffer = self.lock();
-        buffer.add(message, &[]);
+        // A trace ends where its budget ends.
+        let _ = buffer.add(message, &[]);
         if buffer.frames.len() >= FLUSH_BYTES {
             buffer.flush();
         }
@@ -77,7 +82,12 @@ impl<M: Serialize + Send + 'static> MessageSender<M> {
         M: From<FetchRequest>,
     {
         let sender = self.clone();
-        Arc::new(move |request| sender.send(&request.into(), &[]))
+        Arc::new(move |request| {
+            // No run makes so many requests.
+            if sender.send(&request.into(), &[]).is_err() {
+                std::process::exit(1);
+            }
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, MessageBuffer<M>> {
@@ -86,16 +96,15 @@ impl<M: Serialize + Send + 'static> MessageSender<M> {
     }
 }
 
-impl<M: Serialize> MessageBuffer<M> {
-    fn add(&mut self, message: &M, raw: &[u8]) {
-        if protocol::append(&mut self.frames, message, raw).is_err() {
-            std::process::exit(1);
-        }
+impl<M: Serialize + FrameMessage> MessageBuffer<M> {
+    fn add(&mut self, message: &M, raw: &[u8]) -> Result<(), FrameError> {
+        protocol::append(&mut self.frames, message, raw, &mut self.budget)
     }
 
     fn add_progress(&mut self) {
         if let Some(progress) = self.progress.take() {
-            self.add(&progress, &[]);
+            // Progress is only shown.
+            let _ = self.add(&progress, &[]);
         }
     }
 

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 
 use crate::model::{Failure, Verdict};
-use crate::protocol::{self, ChildSocket, Job, RunMessage};
+use crate::protocol::{self, ChildSocket, FrameMessage, Job, RunMessage};
 use crate::sandbox;
 
 /// The job could not be started.
@@ -31,6 +31,7 @@ const CANNOT_START: u8 = 78;
 
 /// Reads the job, enters the sandbox and does the job. Exit code 78 means that it could not start.
 pub fn main() -> ExitCode {
+    sandbox::close_inherited_descriptors();
     sandbox::harden_process();
     let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::from(CANNOT_START) };
     let mut inlet = ChildSocket::new(stdin);
@@ -70,7 +71,7 @@ fn cannot_start(job: &Job, sentence: String) -> ExitCode {
     ExitCode::from(CANNOT_START)
 }
 
-fn write_answer(answer: &impl Serialize, raw: &[u8]) {
+fn write_answer(answer: &(impl Serialize + FrameMessage), raw: &[u8]) {
     // A parent that has closed the pipe needs no answer.
     let _ = protocol::write(&mut io::stdout().lock(), answer, raw);
 }

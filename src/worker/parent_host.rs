@@ -121,7 +121,8 @@ impl RunHost for ParentHost {
             && let Ok(packed) = zstd::encode_all(body, zstd::DEFAULT_COMPRESSION_LEVEL)
             && packed.len() <= CachedPage::MAX_BODY_BYTES
         {
-            sender.send(&RunMessage::CachePage(page), &packed);
+            // Over the budget, later runs fetch it again; here and below.
+            let _ = sender.send(&RunMessage::CachePage(page), &packed);
         }
     }
 
@@ -136,7 +137,7 @@ impl RunHost for ParentHost {
     fn cache_robots_txt(&mut self, robots: RobotsTxt) {
         // Invalid bytes become longer when they are replaced.
         if let Some(sender) = self.page_cache.as_ref().filter(|_| robots.text.len() <= RobotsTxt::MAX_BYTES) {
-            sender.send(&RunMessage::Robots(robots), &[]);
+            let _ = sender.send(&RunMessage::Robots(robots), &[]);
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::learn::repair::{doubt, repair, with_task_names};
 use crate::learn::{Candidate, Template};
 use crate::model::{RepairProposal, RepairProposals, Table};
 use crate::page::{Tree, charset};
-use crate::protocol::bounds::{MAX_FRAME, MAX_PAGE_BYTES, MAX_SENTENCE_BYTES, cut};
-use crate::protocol::{RepairAnswer, RepairJob};
+use crate::protocol::bounds::{MAX_PAGE_BYTES, MAX_SENTENCE_BYTES, cut};
+use crate::protocol::{FrameKind, RepairAnswer, RepairJob, budgets};
 
 use super::inspect::MAX_UNPACKED;
 
@@ -30,8 +30,8 @@ pub fn answer(job: &RepairJob, raw: &[u8]) -> Option<(RepairAnswer, Vec<u8>)> {
 
 /// Whether the proposals fit into one frame. Dropped ones are computed again when a person labels.
 fn fits(repair: &RepairProposals) -> bool {
-    let bytes = serde_json::to_vec(repair).map_or(usize::MAX, |json| json.len());
-    repair.proposals.is_empty() || bytes < MAX_FRAME - MAX_PAGE_BYTES
+    let fits = |json: Vec<u8>| budgets::fits(FrameKind::Repair, &json, MAX_PAGE_BYTES);
+    repair.proposals.is_empty() || serde_json::to_vec(repair).is_ok_and(fits)
 }
 
 fn find_list(job: &RepairJob, raw: &[u8]) -> Option<(RepairProposals, Vec<u8>)> {

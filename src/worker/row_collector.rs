@@ -10,13 +10,15 @@ use crate::learn;
 use crate::learn::apply::{self, ColumnTransform, TemplateReader};
 use crate::learn::{Limit, Template, UnattendedList};
 use crate::model::script::ScriptStep;
-use crate::model::{ByteSize, Page, PageMeta, Row, RunStatistics, Signs, SimilarityParts, Table, TraceLine};
+use crate::model::{
+    ByteSize, Page, PageMeta, Row, RunStatistics, Signs, SimilarityParts, Table, TraceLine, ValueColumn,
+};
 use crate::page::{Tree, signs};
 use crate::protocol::bounds::{
-    BATCH_BYTES, BATCH_ROWS, FIRST_SAVED_INDEX, MAX_KEPT_PAGES, MAX_NAME_BYTES, MAX_PAGE_BYTES, MAX_ROW_BYTES,
-    MAX_SAVED_PAGES, MAX_TRACE_TEXT_BYTES, MAX_VERB_BYTES, cut,
+    BATCH_BYTES, BATCH_CELLS, BATCH_ROWS, FIRST_SAVED_INDEX, MAX_KEPT_PAGES, MAX_NAME_BYTES, MAX_PAGE_BYTES,
+    MAX_ROW_BYTES, MAX_SAVED_PAGES, MAX_TRACE_TEXT_BYTES, cut, cut_verbs,
 };
-use crate::protocol::{RunJob, RunMessage};
+use crate::protocol::{FrameError, OverBudget, RunJob, RunMessage};
 use crate::robot::{LinksError, Observer, RecordLink};
 
 use super::detail_pages::DetailPages;
@@ -146,14 +148,13 @@ impl RowCollector {
         self.keep_page(page);
     }
 
-    /// Sends a page to be stored. Returns false if it is too large.
+    /// Sends a page to be stored. Returns false if it is too large, or the run has stored too much.
     fn send_page(&self, index: u32, page: &Page, name: Option<&str>) -> bool {
         match zstd::encode_all(&page.body[..], zstd::DEFAULT_COMPRESSION_LEVEL) {
             Ok(packed) if packed.len() <= MAX_PAGE_BYTES => {
                 let saved_as = name.map(|name| cut(name.to_owned(), MAX_NAME_BYTES));
                 let meta = PageMeta { saved_as, ..page.meta.clone() };
-                self.sender.send(&RunMessage::Page { index, meta }, &packed);
-                true
+                self.sender.send(&RunMessage::Page { index, meta }, &packed).is_ok()
             }
             Ok(_) | Err(_) => false,
         }
@@ -167,8 +168,10 @@ impl RowCollector {
             self.columns = table.columns;
             self.remark = limit.map(|limit| format!("some values of the detail pages are missing: {limit}"));
             self.check_width();
-            if let Some(template) = learned {
-                self.sender.send(&RunMessage::LearnedDetails { template }, &[]);
+            if let Some(template) = learned
+                && let Err(error) = self.sender.send(&RunMessage::LearnedDetails { template }, &[])
+            {
+                self.limit = Some(format!("the learned template of the detail pages is too large: the run {error}"));
             }
             for row in table.rows {
                 self.push_row(row);
@@ -184,7 +187,26 @@ impl RowCollector {
             let mut rows = std::mem::take(&mut self.batch);
             let tally = &mut self.tally;
             let values = self.values.append_values(&self.columns, &mut rows, |column| tally.count_unread(column));
-            self.sender.send(&RunMessage::Rows { columns: self.columns.clone(), values, rows }, &[]);
+            self.send_rows(values, rows);
+        }
+    }
+
+    /// Sends rows, in two messages if they do not fit into one: text with many quotes or controls is longer as JSON.
+    fn send_rows(&mut self, values: Vec<ValueColumn>, rows: Vec<Row>) {
+        let message = RunMessage::Rows { columns: self.columns.clone(), values, rows };
+        let Err(error) = self.sender.send(&message, &[]) else { return };
+        let RunMessage::Rows { values, mut rows, .. } = message else { return };
+        let is_too_large = matches!(
+            error,
+            FrameError::TooLarge(_)
+                | FrameError::OverBudget(OverBudget::TooLarge { .. } | OverBudget::TooManyValues { .. })
+        );
+        if is_too_large && rows.len() > 1 {
+            let second = rows.split_off(rows.len() / 2);
+            self.send_rows(values.clone(), rows);
+            self.send_rows(values, second);
+        } else if self.limit.is_none() {
+            self.limit = Some(format!("{}: the rows are too large: the run {error}", self.page_url));
         }
     }
 
@@ -278,8 +300,10 @@ impl RowCollector {
             self.flush();
         }
         self.batch_bytes += bytes;
+        let cells = row.cells.len();
         self.batch.push(row);
-        if self.batch.len() >= BATCH_ROWS && self.details.is_none() {
+        let is_full = self.batch.len() >= BATCH_ROWS || self.batch.len() * cells >= BATCH_CELLS;
+        if is_full && self.details.is_none() {
             self.flush();
         }
     }
@@ -352,8 +376,7 @@ impl Observer for RowCollector {
     }
 
     fn trace(&mut self, line: TraceLine) {
-        let line =
-            TraceLine { verb: cut(line.verb, MAX_VERB_BYTES), text: cut(line.text, MAX_TRACE_TEXT_BYTES), ..line };
+        let line = TraceLine { verb: cut_verbs(line.verb), text: cut(line.text, MAX_TRACE_TEXT_BYTES), ..line };
         self.sender.send_soon(&RunMessage::Trace(line));
     }
 }

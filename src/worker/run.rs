@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 use crate::judge::{self, RunObservation, TemplateOrigin};
 use crate::model::{Failure, Verdict};
 use crate::protocol::bounds::{MAX_COOKIES_BYTES, MAX_SENTENCE_BYTES, cut};
-use crate::protocol::{ChildSocket, RunJob, RunMessage};
+use crate::protocol::{ChildJob, ChildSocket, RunJob, RunMessage};
 use crate::robot;
 
 use super::message_sender::MessageSender;
@@ -19,11 +19,16 @@ const REPORT_TIME: Duration = Duration::from_secs(2);
 
 /// Runs the job and sends its messages, the verdict last.
 pub fn run(runtime: &Runtime, job: &RunJob, inlet: ChildSocket) {
-    let sender = MessageSender::start();
+    let sender = MessageSender::start(job.budget());
     let (host, _) = ParentHost::connect(&job.fetch, inlet, sender.requests(), Some(sender.clone()));
     let mut verdict = walk(runtime, job, host, &sender);
     verdict.sentence = cut(verdict.sentence, MAX_SENTENCE_BYTES);
-    sender.send(&RunMessage::End(verdict), &[]);
+    if let Err(error) = sender.send(&RunMessage::End(verdict), &[]) {
+        let sentence = format!("the run's statistics are too large: it {error}");
+        let failed = Verdict::failed(Failure::Limit, sentence);
+        // A message of a few words is within every limit.
+        let _ = sender.send(&RunMessage::End(failed), &[]);
+    }
 }
 
 fn walk(runtime: &Runtime, job: &RunJob, host: ParentHost, sender: &MessageSender<RunMessage>) -> Verdict {
@@ -38,7 +43,8 @@ fn walk(runtime: &Runtime, job: &RunJob, host: ParentHost, sender: &MessageSende
     let walk = runtime.block_on(robot::walk_with_host(Box::new(host), input, &mut harvest));
     // A larger jar could not be read again; without one the next run begins a new session.
     if let Some(json) = walk.cookies.filter(|json| json.len() <= MAX_COOKIES_BYTES) {
-        sender.send(&RunMessage::Cookies { json }, &[]);
+        // Without its session the next run begins a new one.
+        let _ = sender.send(&RunMessage::Cookies { json }, &[]);
     }
     if let Some(sentence) = harvest.limit.take() {
         return Verdict { pages: harvest.pages, ..Verdict::failed(Failure::Limit, sentence) };
@@ -53,8 +59,11 @@ fn walk(runtime: &Runtime, job: &RunJob, host: ParentHost, sender: &MessageSende
     if let Some(sentence) = harvest.limit.take() {
         return Verdict { pages: harvest.pages, ..Verdict::failed(Failure::Limit, sentence) };
     }
-    if let Some(template) = harvest.learned_template() {
-        sender.send(&RunMessage::Learned { template }, &[]);
+    if let Some(template) = harvest.learned_template()
+        && let Err(error) = sender.send(&RunMessage::Learned { template }, &[])
+    {
+        let sentence = format!("the learned template is too large: the run {error}");
+        return Verdict { pages: harvest.pages, ..Verdict::failed(Failure::Limit, sentence) };
     }
     let mut verdict = judge::verdict(&task.expect, &task.columns, &run_observation(&harvest, job.confirmed), &job.past);
     let shared_keys = harvest.shared_keys_remark();

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::model::StepwiseState;
-use crate::protocol::bounds::{MAX_PAGE_BYTES, MAX_STEP_JSON_BYTES, json_bytes};
-use crate::protocol::{ChildSocket, StepJob, StepMessage};
+use crate::protocol::bounds::{MAX_PAGE_BYTES, fits_step};
+use crate::protocol::{ChildJob, ChildSocket, StepJob, StepMessage};
 use crate::robot::Stepper;
 use crate::stepwise::{StepObserver, StepProgress, SteppedWalk};
 
@@ -23,7 +23,7 @@ const COMPRESSION_LEVEL: i32 = 3;
 /// Runs until the parent closes the socket, which ends this process. If the robot cannot be started, no state is sent.
 pub fn run(runtime: &Runtime, job: &StepJob, inlet: ChildSocket) {
     let input = &job.fetch;
-    let sender = MessageSender::start();
+    let sender = MessageSender::start(job.budget());
     let (host, commands) = ParentHost::connect(input, inlet, sender.requests(), None);
     let Ok(progress) = StepProgress::new(input.template.as_deref(), &input.task.columns) else { return };
     let progress = Rc::new(RefCell::new(progress));
@@ -57,13 +57,16 @@ fn report_state(walk: &SteppedWalk<'_>, last: Option<usize>, sender: &MessageSen
     let state = StepwiseState { steps, done: walk.stepper.steps_done(), last };
     let page = walk.stepper.page().and_then(|page| zstd::bulk::compress(&page.body, COMPRESSION_LEVEL).ok());
     let page = page.filter(|packed| packed.len() <= MAX_PAGE_BYTES).unwrap_or_default();
-    sender.send(&StepMessage::State(state), &page);
+    // A state that is too large in other ways ends the session: nobody answers the person.
+    if sender.send(&StepMessage::State(state), &page).is_err() {
+        std::process::exit(1);
+    }
 }
 
 /// A step of a long loop may have more trace and larger variables than fit into a frame; those are not shown then.
 fn shortened(mut step: Value) -> Value {
     for (key, nothing) in [("trace", json!([])), ("variables", json!({})), ("set", json!({}))] {
-        if json_bytes(&step) <= MAX_STEP_JSON_BYTES {
+        if fits_step(&step) {
             break;
         }
         step[key] = nothing;

@@ -39,14 +39,14 @@ impl ChildConnector {
         if self.pending.len() >= MAX_PENDING {
             let why = ConnectError::Connection("the run opens too many connections at a time".to_owned());
             // A child that has ended needs no answer; here and below.
-            let _ = answers.send(ChildAnswer::Reply(ParentAnswer::ConnectFailed { question, why }, Vec::new()));
+            answers.send(ChildAnswer::Reply(ParentAnswer::ConnectFailed { question, why }, Vec::new()));
             return;
         }
         let connecting = async move {
             let connected = guard.connect(&host, port, CONNECT_TIMEOUT).await;
             let stream = connected
                 .and_then(|stream| stream.into_std().map_err(|error| ConnectError::Connection(error.to_string())));
-            let _ = answers.send(match stream {
+            answers.send(match stream {
                 Ok(stream) => ChildAnswer::Connection(ParentAnswer::Connected { question }, stream.into()),
                 Err(why) => ChildAnswer::Reply(ParentAnswer::ConnectFailed { question, why }, Vec::new()),
             });

@@ -10,6 +10,7 @@ use crate::model::host_limiter::HostGrant;
 use crate::model::{HostLimiter, RunId};
 use crate::protocol::ParentAnswer;
 use crate::protocol::bounds::MAX_HOST_BYTES;
+use crate::store::StoreError;
 
 use super::answers::{AnswerSender, ChildAnswer};
 
@@ -77,6 +78,15 @@ impl SharedHostLimiter {
         book.notify_granted(granted);
     }
 
+    /// Waits until the turns that were requested are reserved with the other daemons.
+    pub fn wait_for_fleet(&self) {
+        let fleet = self.state().fleet.clone();
+        if let Some(fleet) = fleet {
+            // What fails is in the log; this daemon's own limits apply.
+            let _ = fleet.call_blocking(|_| Ok::<_, StoreError>(()));
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, HostLimiterState> {
         // Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -112,26 +122,25 @@ impl HostLimiterState {
 fn send_turn(door: &AnswerSender, wait: Duration) {
     let wait_ms = u64::try_from(wait.as_micros().div_ceil(1_000)).unwrap_or(u64::MAX);
     // A child that has ended needs no answer.
-    let _ = door.send(ChildAnswer::Reply(ParentAnswer::Turn { wait_ms }, Vec::new()));
+    door.send(ChildAnswer::Reply(ParentAnswer::Turn { wait_ms }, Vec::new()));
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Receiver, channel};
-
     use super::*;
+    use crate::daemon::child::answers::{AnswerReceiver, channel};
 
-    fn enter(turns: &SharedHostLimiter) -> (RunId, Receiver<ChildAnswer>) {
+    fn enter(turns: &SharedHostLimiter) -> (RunId, AnswerReceiver) {
         let (door, answers) = channel();
         let run = RunId::new();
         turns.register(run, door);
         (run, answers)
     }
 
-    fn turn(answers: &Receiver<ChildAnswer>) -> Option<u64> {
+    fn turn(answers: &AnswerReceiver) -> Option<u64> {
         match answers.try_recv() {
-            Ok(ChildAnswer::Reply(ParentAnswer::Turn { wait_ms }, _)) => Some(wait_ms),
-            Ok(_) | Err(_) => None,
+            Some(ChildAnswer::Reply(ParentAnswer::Turn { wait_ms }, _)) => Some(wait_ms),
+            Some(_) | None => None,
         }
     }
 

@@ -5,20 +5,16 @@
 
 use std::future::Future;
 use std::io;
-use std::marker::PhantomData;
 use std::process::{ChildStdout, ExitStatus};
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
 use crate::daemon::threads::{self, ThreadResult};
 use crate::process::ChildProcess;
-use crate::protocol;
-use crate::protocol::bounds::{BoundedMessage, MAX_MESSAGES};
-use crate::protocol::{ChildJob, FrameError, Job, ParentSocket};
+use crate::protocol::{ChildJob, FrameError, Job, MessageReader, ParentSocket};
 
-use super::answers::ChildAnswer;
+use super::answers::AnswerReceiver;
 use super::spawn::Spawner;
 
 /// A child that waits for its job.
@@ -47,13 +43,13 @@ impl SpawnedChild {
         self,
         job: J,
         raw: Vec<u8>,
-        answers: Receiver<ChildAnswer>,
-        read: impl FnOnce(MessageReader<J::Message>) -> R + Send + 'static,
+        answers: AnswerReceiver,
+        read: impl FnOnce(ChildMessages<J::Message>) -> R + Send + 'static,
     ) -> io::Result<RunningChild<R>> {
         let SpawnedChild { process, socket, stdout } = self;
+        let messages = MessageReader::new(stdout, job.budget());
         let job = job.into();
         let writer = threads::start("child-write", move || write_job_and_answers(socket, &job, &raw, answers))?;
-        let messages = MessageReader { pipe: stdout, left: MAX_MESSAGES, kind: PhantomData };
         let reader = threads::start("child-read", move || read(messages))?;
         Ok(RunningChild { process, writer, reader })
     }
@@ -64,35 +60,15 @@ fn write_job_and_answers(
     mut socket: ParentSocket,
     job: &Job,
     raw: &[u8],
-    answers: Receiver<ChildAnswer>,
+    answers: AnswerReceiver,
 ) -> Result<ParentSocket, FrameError> {
     socket.write(job, raw)?;
-    answers.into_iter().try_for_each(|answer| answer.write(&mut socket))?;
+    answers.write_all(&mut socket)?;
     Ok(socket)
 }
 
-/// The messages of a child.
-pub struct MessageReader<M> {
-    pipe: ChildStdout,
-    left: usize,
-    kind: PhantomData<fn() -> M>,
-}
-
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    #[error("the run's process broke the protocol: {0}")]
-    Frame(#[from] FrameError),
-    #[error("the run's process sent more than {MAX_MESSAGES} messages")]
-    Flood,
-}
-
-impl<M: BoundedMessage + serde::de::DeserializeOwned> MessageReader<M> {
-    /// The next message with its raw bytes; `None` when the child has closed its pipe.
-    pub fn next_message(&mut self) -> Result<Option<(M, Vec<u8>)>, ReadError> {
-        self.left = self.left.checked_sub(1).ok_or(ReadError::Flood)?;
-        Ok(protocol::read_from_child(&mut self.pipe)?)
-    }
-}
+/// The messages of a child, within the budget of its job.
+pub type ChildMessages<M> = MessageReader<ChildStdout, M>;
 
 /// A child at work, and the threads that exchange messages with it.
 pub struct RunningChild<R> {

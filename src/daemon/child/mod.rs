@@ -1,6 +1,6 @@
 //! Child processes: one lifecycle for the four jobs (`lifecycle.rs`), and what the daemon does for a child that runs.
 
-mod answers;
+pub mod answers;
 pub mod connector;
 pub mod host_limiter;
 pub mod lifecycle;

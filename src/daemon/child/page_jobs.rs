@@ -3,7 +3,7 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -14,6 +14,7 @@ use crate::model::{RunId, shortage};
 use crate::protocol::{ChildJob, InspectJob};
 use crate::tasks::TaskFolder;
 
+use super::answers;
 use super::lifecycle::{RunningChild, SpawnedChild};
 use super::spawn::Spawner;
 
@@ -73,7 +74,7 @@ pub async fn run_page_job<J: ChildJob>(
     raw: Vec<u8>,
     stop: impl Future<Output = ()>,
 ) -> Option<PageAnswer<J>> {
-    let started = start(spawner, job, raw).await;
+    let started = start(spawner, run, job, raw).await;
     let started = started.inspect_err(|error| {
         tracing::warn!(%run, "starting a page job failed: {}", shortage::in_words(error));
     });
@@ -83,11 +84,17 @@ pub async fn run_page_job<J: ChildJob>(
 
 async fn start<J: ChildJob>(
     spawner: &Spawner,
+    run: RunId,
     job: J,
     raw: Vec<u8>,
 ) -> io::Result<RunningChild<Option<PageAnswer<J>>>> {
     let child = SpawnedChild::spawn(spawner).await?;
     // A page job asks for nothing.
-    let (_, no_answers) = mpsc::channel();
-    child.deliver(job, raw, no_answers, |mut messages| messages.next_message().ok().flatten())
+    let (_, no_answers) = answers::channel();
+    child.deliver(job, raw, no_answers, move |mut messages| {
+        let answer = messages.next_message();
+        let answer =
+            answer.inspect_err(|error| tracing::warn!(%run, "the process of a page job was ended: it {error}"));
+        answer.ok().flatten()
+    })
 }

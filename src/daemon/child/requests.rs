@@ -21,8 +21,8 @@ const MAX_DELAY: Duration = Duration::from_secs(60);
 /// No child can block a host for other tasks for longer than this, nor for longer than until its own next run
 /// (docs/design/safety.md 6.23). A host that needs a longer pause asks for it again at the next request.
 const MAX_PAUSE: Duration = Duration::from_secs(3600);
-/// Pages and robots.txt files that one run may store; each is a write to the disk.
-const MAX_WRITES: u32 = 100;
+/// Turns that are reserved with the other daemons at a time; then the run waits for the store.
+const TURNS_PER_WAIT: u32 = 64;
 
 pub struct ChildRequests {
     run: RunId,
@@ -32,7 +32,8 @@ pub struct ChildRequests {
     connector: ChildConnector,
     page_cache: PageCache,
     robots: Vec<RobotsTxt>,
-    writes: u32,
+    /// Turns since the store was last waited for.
+    turns: u32,
 }
 
 impl ChildRequests {
@@ -55,7 +56,7 @@ impl ChildRequests {
             connector: broker,
             page_cache: kept,
             robots: Vec::new(),
-            writes: 0,
+            turns: 0,
         }
     }
 
@@ -64,7 +65,9 @@ impl ChildRequests {
         self.page_cache.pages()
     }
 
+    /// Blocks while the child does not read its answers.
     pub fn answer(&mut self, request: FetchRequest, now: DateTime<Utc>) {
+        self.answers.wait_for_room();
         match request {
             FetchRequest::Turn { host, delay_ms } => self.request_turn(&host, delay_ms),
             FetchRequest::TurnFinished { pause_ms } => self.release_turn(pause_ms, now),
@@ -73,15 +76,26 @@ impl ChildRequests {
         }
     }
 
-    fn request_turn(&self, host: &str, delay_ms: u64) {
+    fn request_turn(&mut self, host: &str, delay_ms: u64) {
+        self.wait_for_fleet();
         let most = MAX_DELAY.max(self.folder.task.fetch.delay.0);
         self.host_limiter.request_turn(self.run, host, Duration::from_millis(delay_ms).min(most));
     }
 
-    fn release_turn(&self, pause_ms: u64, now: DateTime<Utc>) {
+    fn release_turn(&mut self, pause_ms: u64, now: DateTime<Utc>) {
+        self.wait_for_fleet();
         let due = due::next_due(&self.folder.task.schedule, now, &self.folder.name);
         let period = due.ok().and_then(|due| (due.start_at - now).to_std().ok()).unwrap_or(MAX_PAUSE);
         self.host_limiter.release_turn(self.run, Duration::from_millis(pause_ms).min(period).min(MAX_PAUSE));
+    }
+
+    /// Turns are sent to the store without waiting for it; a child that asks and asks would fill its queue.
+    fn wait_for_fleet(&mut self) {
+        self.turns += 1;
+        if self.turns >= TURNS_PER_WAIT {
+            self.turns = 0;
+            self.host_limiter.wait_for_fleet();
+        }
     }
 
     /// Releases the host while the child waits for a person.
@@ -90,10 +104,7 @@ impl ChildRequests {
     }
 
     pub fn keep_page(&mut self, page: CachedPage, body: &[u8], now: DateTime<Utc>) {
-        self.writes += 1;
-        if self.writes <= MAX_WRITES
-            && let Err(error) = self.page_cache.put(page, body, now)
-        {
+        if let Err(error) = self.page_cache.put(page, body, now) {
             tracing::warn!(task = %self.folder.name, "{}: caching a page failed: {error}", self.folder.name);
         }
     }
@@ -102,14 +113,11 @@ impl ChildRequests {
         let body = self.page_cache.body(url, now);
         let answer = ParentAnswer::Body { found: body.is_some() };
         // A child that has ended needs no answer.
-        let _ = self.answers.send(ChildAnswer::Reply(answer, body.unwrap_or_default()));
+        self.answers.send(ChildAnswer::Reply(answer, body.unwrap_or_default()));
     }
 
     pub fn keep_robots(&mut self, robots: RobotsTxt) {
-        self.writes += 1;
-        if self.writes <= MAX_WRITES {
-            self.robots.push(robots);
-        }
+        self.robots.push(robots);
     }
 
     /// Writes the caches after the child's last message.

@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use chrono::Utc;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::daemon::child::lifecycle::{MessageReader, ReadError};
+use crate::daemon::child::lifecycle::ChildMessages;
 use crate::daemon::child::requests::ChildRequests;
 use crate::daemon::store_handle::StoreHandle;
 use crate::model::{Failure, RunId, TaskName, TraceLine, Verdict};
-use crate::protocol::RunMessage;
+use crate::protocol::bounds::cut;
+use crate::protocol::{FrameError, RunMessage};
 use crate::store::StoreError;
+use crate::tasks;
 
 use super::progress::ProgressEntry;
 
@@ -23,6 +25,8 @@ const TRACE_BATCH: usize = 200;
 const TRACE_DELAY: Duration = Duration::from_millis(250);
 /// The same limit by size, so that a site with long titles cannot fill the disk (docs/design/safety.md 6.36).
 const MAX_TRACE_BYTES: usize = 1 << 20;
+/// How much is said about a damaged template.
+const MAX_QUOTED_BYTES: usize = 300;
 
 /// What came out of a child's pipe.
 #[derive(Debug, Default)]
@@ -37,8 +41,11 @@ pub struct RunReport {
 
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    #[error("{0}")]
-    Read(#[from] ReadError),
+    /// The child broke the protocol.
+    #[error("the run's process was ended: it {0}")]
+    Frame(#[from] FrameError),
+    #[error("the run's process was ended: it sent a template that cannot be used: {0}")]
+    Template(String),
     #[error("{0}")]
     Store(#[from] StoreError),
 }
@@ -48,12 +55,18 @@ impl CollectError {
     pub fn cause(&self) -> Failure {
         match self {
             CollectError::Store(StoreError::TooManyColumns(_)) => Failure::Limit,
-            CollectError::Read(_) | CollectError::Store(_) => Failure::Internal,
+            CollectError::Frame(FrameError::Pipe(_)) | CollectError::Store(_) => Failure::Internal,
+            CollectError::Frame(_) | CollectError::Template(_) => Failure::Crash,
         }
+    }
+
+    /// Whether the child ended in the middle of a message: how it ended says why.
+    pub fn is_truncated(&self) -> bool {
+        matches!(self, CollectError::Frame(FrameError::Truncated))
     }
 }
 
-/// Receives the trace while the run goes, for a person at a terminal.
+/// Receives the trace while the run goes, for a person at a terminal. [`MAX_TRACE_BYTES`] bounds what waits in it.
 pub type TraceListener = UnboundedSender<TraceLine>;
 
 pub struct Collector {
@@ -68,7 +81,7 @@ pub struct Collector {
 
 impl Collector {
     /// Blocks until the child closes its pipe. Never fails: an error is part of the report.
-    pub fn collect(mut self, mut messages: MessageReader<RunMessage>) -> RunReport {
+    pub fn collect(mut self, mut messages: ChildMessages<RunMessage>) -> RunReport {
         let mut report = RunReport::default();
         if let Err(error) = self.read_all(&mut messages, &mut report) {
             report.error = Some(error);
@@ -79,7 +92,7 @@ impl Collector {
 
     fn read_all(
         &mut self,
-        messages: &mut MessageReader<RunMessage>,
+        messages: &mut ChildMessages<RunMessage>,
         report: &mut RunReport,
     ) -> Result<(), CollectError> {
         let mut trace = TraceBuffer::default();
@@ -91,7 +104,7 @@ impl Collector {
 
     fn read_messages(
         &mut self,
-        messages: &mut MessageReader<RunMessage>,
+        messages: &mut ChildMessages<RunMessage>,
         report: &mut RunReport,
         trace: &mut TraceBuffer,
     ) -> Result<(), CollectError> {
@@ -111,8 +124,8 @@ impl Collector {
                 }
                 RunMessage::Progress { pages, rows } => self.progress.set_counts(pages, rows),
                 RunMessage::Cookies { json } => report.cookies = Some(json),
-                RunMessage::Learned { template } => report.template = Some(template),
-                RunMessage::LearnedDetails { template } => report.details = Some(template),
+                RunMessage::Learned { template } => report.template = Some(validated(template)?),
+                RunMessage::LearnedDetails { template } => report.details = Some(validated(template)?),
                 RunMessage::CachePage(page) => self.requests.keep_page(page, &raw, Utc::now()),
                 RunMessage::Robots(robots) => self.requests.keep_robots(robots),
                 RunMessage::End(verdict) => {
@@ -148,6 +161,15 @@ impl Collector {
         }
         let (run, lines) = (self.run, std::mem::take(&mut trace.unsaved));
         self.store.call_blocking(move |store| store.append_trace(run, &lines))
+    }
+}
+
+/// A template of a child is parsed before it is written to the task's folder.
+fn validated(template: String) -> Result<String, CollectError> {
+    match tasks::check_template(&template) {
+        Ok(()) => Ok(template),
+        // It may quote what the child sent.
+        Err(problem) => Err(CollectError::Template(cut(problem.message, MAX_QUOTED_BYTES))),
     }
 }
 

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use tokio::sync::watch;
 
 use crate::config::Config;
+use crate::daemon::child::answers;
 use crate::daemon::child::host_limiter::SharedHostLimiter;
 use crate::daemon::child::lifecycle::{RunningChild, SpawnedChild, wait_for_stop};
 use crate::daemon::child::requests::ChildRequests;
@@ -216,7 +217,8 @@ impl Runner {
             }
         };
         let end = child.finish(time_limit, wait_for_stop(&mut stop)).await;
-        let learned = end.result.as_ref().and_then(|report| {
+        // Nothing is kept of a child that broke the protocol.
+        let learned = end.result.as_ref().filter(|report| report.error.is_none()).and_then(|report| {
             self.keep_files(folder, report);
             report.template.clone()
         });
@@ -236,7 +238,7 @@ impl Runner {
         if let Err(error) = named {
             tracing::warn!(%run, "storing the process id of a run failed: {error}");
         }
-        let (answers, answered) = std::sync::mpsc::channel();
+        let (answers, answered) = answers::channel();
         let requests = ChildRequests::open(run, folder, &job.fetch.addresses, self.host_limiter.clone(), answers);
         job.fetch.cached_pages = requests.cached_pages();
         let collector = Collector {

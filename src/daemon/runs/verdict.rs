@@ -43,7 +43,7 @@ pub(super) fn file_failure(problem: impl Into<Problem>) -> Verdict {
 pub(super) fn child_verdict(folder: &TaskFolder, end: ChildEnd<RunReport>) -> Verdict {
     let ChildEnd { result, killed, stderr, status } = end;
     let report = result.unwrap_or_default();
-    if let Some(error) = report.error {
+    if let Some(error) = report.error.filter(|error| !error.is_truncated()) {
         return Verdict::failed(error.cause(), error.to_string());
     }
     if let Some(mut verdict) = report.verdict {

@@ -39,6 +39,9 @@ const INBOX_SIZE: usize = 4_096;
 /// Runs the service until it is told to stop. `program` is `pieme-daemon`, which is executed again for each run.
 /// `front` gets the daemon's handle once the task folders are read.
 pub async fn run(config: Config, program: PathBuf, front: impl FnOnce(DaemonHandle)) -> Result<(), DaemonError> {
+    if nix::unistd::geteuid().is_root() {
+        tracing::warn!("the daemon runs as root; give it a user of its own, as systemd/pieme-daemon.service does");
+    }
     let (events, mut inbox) = mpsc::channel(INBOX_SIZE);
     forward_signals(&events).map_err(DaemonError::io("signals"))?;
     let (config, board, metrics) = (Arc::new(config), ProgressBoard::default(), Arc::new(DaemonMetrics::default()));

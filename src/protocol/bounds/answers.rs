@@ -9,12 +9,17 @@ use crate::labelling::page::{
     AcceptedList, CandidateView, LabellingAnswer, MAX_OUTLINED_ROWS, MAX_SHOWN_CHARS, MAX_SHOWN_ROWS, ProposalView,
 };
 use crate::model::{RepairProposal, Table};
+use crate::protocol::kinds::FrameKind;
 use crate::protocol::messages::{InspectAnswer, RepairAnswer};
 
 /// Bytes of a character at most.
 const CHAR_BYTES: usize = 4;
 
 impl BoundedMessage for RepairAnswer {
+    fn kinds() -> &'static [FrameKind] {
+        &[FrameKind::Repair]
+    }
+
     fn check(&self, raw_bytes: usize) -> Result<(), OutOfBounds> {
         bytes("raw bytes", raw_bytes, MAX_PAGE_BYTES)?;
         optional_text("repair.doubt", self.0.doubt.as_ref(), MAX_SENTENCE_BYTES)?;
@@ -27,13 +32,17 @@ fn check_proposal(proposal: &RepairProposal) -> Result<(), OutOfBounds> {
     let RepairProposal { method, score, template, table, places, names: shown } = proposal;
     text("repair.method", method, MAX_WORD_BYTES)?;
     finite("repair.score", *score)?;
-    text("repair.template", template, MAX_TEMPLATE_BYTES)?;
+    super::template("repair.template", template)?;
     check_table("repair.table", table)?;
     bytes("repair.places", places.len(), MAX_LIST_ROWS)?;
     optional_names("repair.names", shown)
 }
 
 impl BoundedMessage for InspectAnswer {
+    fn kinds() -> &'static [FrameKind] {
+        &[FrameKind::Inspection]
+    }
+
     fn check(&self, raw_bytes: usize) -> Result<(), OutOfBounds> {
         // The page as HTML, which the sanitiser may lengthen; the frame is its bound.
         let most_raw = match self.0 {
@@ -76,7 +85,7 @@ fn check_candidate(view: &CandidateView) -> Result<(), OutOfBounds> {
 
 fn check_accepted(accepted: &AcceptedList) -> Result<(), OutOfBounds> {
     let AcceptedList { template, candidate, method, rows, first_row, .. } = accepted;
-    text("taken.template", template, MAX_TEMPLATE_BYTES)?;
+    super::template("taken.template", template)?;
     bytes("taken.candidate", *candidate as usize, MAX_LISTS)?;
     text("taken.method", method, MAX_WORD_BYTES)?;
     at_most("taken.rows", *rows, MAX_LIST_ROWS as u64)?;

@@ -2,18 +2,35 @@
 
 use super::{
     BATCH_ROWS, BoundedMessage, FIRST_SAVED_INDEX, MAX_COLUMNS, MAX_COOKIES_BYTES, MAX_HEADER_BYTES, MAX_HEADERS,
-    MAX_HOST_BYTES, MAX_MESSAGES, MAX_NAME_BYTES, MAX_ORIGIN_BYTES, MAX_PAGE_BYTES, MAX_ROW_BYTES, MAX_ROWS,
-    MAX_SAVED_PAGES, MAX_SENTENCE_BYTES, MAX_TEMPLATE_BYTES, MAX_TIME_MS, MAX_TRACE_TEXT_BYTES, MAX_VALUE_BYTES,
-    MAX_VALUE_COLUMNS, MAX_VERB_BYTES, MAX_WORD_BYTES, OutOfBounds, at_most, bytes, finite, json, names, optional_text,
-    share, text, time, url,
+    MAX_HOST_BYTES, MAX_NAME_BYTES, MAX_ORIGIN_BYTES, MAX_PAGE_BYTES, MAX_REQUESTS, MAX_ROW_BYTES, MAX_ROWS,
+    MAX_SAVED_PAGES, MAX_SENTENCE_BYTES, MAX_TIME_MS, MAX_TRACE_TEXT_BYTES, MAX_VALUE_BYTES, MAX_VALUE_COLUMNS,
+    MAX_WORD_BYTES, OutOfBounds, at_most, bytes, finite, json, names, optional_text, share, template, text, time, url,
+    verbs,
 };
 use crate::model::{
     CachedPage, ColumnStatistics, MinHash, NumberStatistics, PageMeta, RobotsTxt, Row, RunStatistics, SimilarityParts,
     TraceLine, ValueColumn, Verdict,
 };
+use crate::protocol::kinds::FrameKind;
 use crate::protocol::messages::{FetchRequest, RunMessage};
 
 impl BoundedMessage for RunMessage {
+    fn kinds() -> &'static [FrameKind] {
+        &[
+            FrameKind::Request,
+            FrameKind::Trace,
+            FrameKind::Page,
+            FrameKind::Rows,
+            FrameKind::Progress,
+            FrameKind::Cookies,
+            FrameKind::Template,
+            FrameKind::DetailTemplate,
+            FrameKind::CachedPage,
+            FrameKind::Robots,
+            FrameKind::End,
+        ]
+    }
+
     fn check(&self, raw_bytes: usize) -> Result<(), OutOfBounds> {
         let most_raw = match self {
             RunMessage::Page { .. } => MAX_PAGE_BYTES,
@@ -32,8 +49,8 @@ impl BoundedMessage for RunMessage {
             RunMessage::Rows { columns, values, rows } => check_rows(columns, values, rows),
             RunMessage::Progress { pages: _, rows } => at_most("progress.rows", *rows, MAX_ROWS),
             RunMessage::Cookies { json } => text("cookies.json", json, MAX_COOKIES_BYTES),
-            RunMessage::Learned { template } => text("learned.template", template, MAX_TEMPLATE_BYTES),
-            RunMessage::LearnedDetails { template } => text("learned_details.template", template, MAX_TEMPLATE_BYTES),
+            RunMessage::Learned { template: json } => template("learned.template", json),
+            RunMessage::LearnedDetails { template: json } => template("learned_details.template", json),
             RunMessage::CachePage(page) => check_cached_page(page),
             RunMessage::Robots(robots) => check_robots(robots),
             RunMessage::End(verdict) => check_verdict(verdict),
@@ -51,7 +68,7 @@ pub(super) fn check_request(request: &FetchRequest) -> Result<(), OutOfBounds> {
         FetchRequest::Body { url: of } => url("body.url", of),
         FetchRequest::Connect { question, host, port: _ } => {
             // Each question is a message.
-            at_most("connect.question", *question, MAX_MESSAGES as u64)?;
+            at_most("connect.question", *question, MAX_REQUESTS as u64)?;
             text("connect.host", host, MAX_HOST_BYTES)
         }
     }
@@ -59,7 +76,7 @@ pub(super) fn check_request(request: &FetchRequest) -> Result<(), OutOfBounds> {
 
 fn check_trace_line(line: &TraceLine) -> Result<(), OutOfBounds> {
     time("trace.at", line.at)?;
-    text("trace.verb", &line.verb, MAX_VERB_BYTES)?;
+    verbs("trace.verb", &line.verb)?;
     text("trace.text", &line.text, MAX_TRACE_TEXT_BYTES)
 }
 

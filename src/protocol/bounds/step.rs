@@ -1,12 +1,15 @@
 //! Bounds of the messages of a stepping session.
 
 use super::run::check_request;
-use super::{
-    BoundedMessage, MAX_PAGE_BYTES, MAX_STEP_JSON_BYTES, MAX_STEPS, MAX_VERB_BYTES, OutOfBounds, bytes, json, text,
-};
+use super::{BoundedMessage, MAX_PAGE_BYTES, MAX_STEP_JSON_BYTES, MAX_STEPS, OutOfBounds, bytes, json, verbs};
+use crate::protocol::kinds::FrameKind;
 use crate::protocol::messages::StepMessage;
 
 impl BoundedMessage for StepMessage {
+    fn kinds() -> &'static [FrameKind] {
+        &[FrameKind::Request, FrameKind::State]
+    }
+
     fn check(&self, raw_bytes: usize) -> Result<(), OutOfBounds> {
         match self {
             StepMessage::Request(request) => {
@@ -16,7 +19,7 @@ impl BoundedMessage for StepMessage {
             StepMessage::State(state) => {
                 bytes("raw bytes", raw_bytes, MAX_PAGE_BYTES)?;
                 bytes("state.steps", state.steps.len(), MAX_STEPS)?;
-                state.steps.iter().try_for_each(|verb| text("state.steps", verb, MAX_VERB_BYTES))?;
+                state.steps.iter().try_for_each(|verb| verbs("state.steps", verb))?;
                 bytes("state.done", state.done, state.steps.len())?;
                 json("state.last", &state.last, MAX_STEP_JSON_BYTES)
             }

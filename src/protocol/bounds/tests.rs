@@ -14,7 +14,9 @@ use crate::protocol::{FetchRequest, InspectAnswer, RepairAnswer, RunMessage, Ste
 /// Refused with the field that is out of bounds, by its raw bytes or by itself.
 fn field(message: &dyn BoundedMessage, raw_bytes: usize) -> Option<&'static str> {
     message.check(raw_bytes).err().map(|error| match error {
-        OutOfBounds::TooLarge { field, .. } | OutOfBounds::Impossible { field, .. } => field,
+        OutOfBounds::TooLarge { field, .. }
+        | OutOfBounds::Impossible { field, .. }
+        | OutOfBounds::UnknownWord { field } => field,
     })
 }
 
@@ -88,16 +90,23 @@ fn requests_of_a_child_have_their_limits_in_a_run_and_in_a_stepping_session() {
     at_its_limit("connect.host", MAX_HOST_BYTES, |n| {
         StepMessage::Request(FetchRequest::Connect { question: 0, host: long(n), port: 443 })
     });
-    at_its_limit("connect.question", MAX_MESSAGES, |n| {
+    at_its_limit("connect.question", MAX_REQUESTS, |n| {
         RunMessage::Request(FetchRequest::Connect { question: n as u64, host: long(9), port: 443 })
     });
 }
 
 #[test]
 fn trace_and_pages_have_their_limits() {
-    let line = |verb, text| RunMessage::Trace(TraceLine { at: now(), step: 1, verb: long(verb), text: long(text) });
-    at_its_limit("trace.verb", MAX_VERB_BYTES, |n| line(n, 0));
-    at_its_limit("trace.text", MAX_TRACE_TEXT_BYTES, |n| line(0, n));
+    let line =
+        |verb: &str, text| RunMessage::Trace(TraceLine { at: now(), step: 1, verb: verb.to_owned(), text: long(text) });
+    // 25 verbs with their separators have 245 bytes.
+    at_its_limit("trace.verb", 25, |n| line(&many("click", n).join(" › ").replacen("click", "for_each › if", 1), 0));
+    for (verb, refused) in
+        [("run", None), ("for_each › get", None), ("pwned", Some("trace.verb")), ("", Some("trace.verb"))]
+    {
+        assert_eq!(field(&line(verb, 0), 0), refused, "{verb}");
+    }
+    at_its_limit("trace.text", MAX_TRACE_TEXT_BYTES, |n| line("get", n));
     at_its_limit("page.index", 1_999, |n| RunMessage::Page { index: n as u32, meta: page() });
     at_its_limit("page.url", MAX_URL_BYTES, |n| page_with(|meta| meta.url = address(n)));
     let header = |len: usize| ("server".to_owned(), long(len));
@@ -137,6 +146,7 @@ fn what_a_run_leaves_for_the_next_one_has_its_limits() {
     at_its_limit("progress.rows", MAX_ROWS as usize, |n| RunMessage::Progress { pages: 1, rows: n as u64 });
     at_its_limit("cookies.json", MAX_COOKIES_BYTES, |n| RunMessage::Cookies { json: long(n) });
     at_its_limit("learned.template", MAX_TEMPLATE_BYTES, |n| RunMessage::Learned { template: long(n) });
+    at_its_limit("learned.template", MAX_TEMPLATE_VALUES, |n| RunMessage::Learned { template: "[".repeat(n - 1) });
     at_its_limit("learned_details.template", MAX_TEMPLATE_BYTES, |n| RunMessage::LearnedDetails { template: long(n) });
     let cached = |etag: Option<String>| CachedPage {
         url: address(40),
@@ -196,7 +206,7 @@ fn a_verdict_has_its_limits() {
 fn the_state_of_a_stepping_session_has_its_limits() {
     let state = |steps: Vec<String>, done, last| StepMessage::State(StepwiseState { steps, done, last });
     at_its_limit("state.steps", MAX_STEPS, |n| state(many("get".to_owned(), n), 0, None));
-    at_its_limit("state.steps", MAX_VERB_BYTES, |n| state(vec![long(n)], 0, None));
+    assert_eq!(field(&state(vec!["pwned".to_owned()], 0, None), 0), Some("state.steps"));
     at_its_limit("state.done", 2, |n| state(many("get".to_owned(), 2), n, None));
     let quotes = 2;
     at_its_limit("state.last", MAX_STEP_JSON_BYTES, |n| state(Vec::new(), 0, Some(json!(long(n - quotes)))));
@@ -375,4 +385,12 @@ fn a_text_is_cut_between_characters() {
     assert_eq!(cut("Stühle".to_owned(), 3), "St");
     assert_eq!(cut("Stühle".to_owned(), 4), "Stü");
     assert_eq!(cut("Stühle".to_owned(), 40), "Stühle");
+}
+
+#[test]
+fn the_verbs_of_deeply_nested_steps_are_cut_between_verbs() {
+    let nested = many("for_each", 40).join(VERB_SEPARATOR);
+    let cut = cut_verbs(nested.clone());
+    assert!(cut.len() <= MAX_VERB_BYTES && nested.starts_with(&cut) && cut.ends_with("for_each"), "{cut}");
+    assert_eq!(verbs("trace.verb", &cut), Ok(()));
 }

@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout, reason = "the lines are gathered into docs/promises.md")]
 
 mod power;
-mod vitals;
+pub mod vitals;
 mod slots;
 pub mod writer;
 

@@ -2,10 +2,13 @@
 
 mod ceilings;
 mod dashboard;
+mod descriptors;
+mod hostile_child;
 mod listener;
 mod local_users;
 mod origins;
 mod private;
+mod root;
 mod search_page;
 mod secrets;
 mod terminal;
