@@ -53,6 +53,25 @@ fi
 [ -x target/tools/bin/cargo-deb ] ||
   cargo install --quiet --locked --root target/tools cargo-deb@3.8.0
 
+# cargo-deny, in a debug build: 50 s of processor time; its release build optimises for minutes.
+deny=target/tools/bin/cargo-deny
+[ -x "$deny" ] || cargo install --quiet --debug --locked --root target/tools cargo-deny@0.20.2
+
+# Licences, sources, duplicates and known vulnerabilities of the dependencies. The database of
+# vulnerabilities comes from GitHub; where that cannot be reached, an earlier copy is used, or a git
+# bundle beside the real pages of the tests.
+advisories=target/advisory-dbs/advisory-db-3157b0e258782691
+checks=(bans licenses sources)
+GIT_TERMINAL_PROMPT=0 timeout 60 "$deny" fetch db >/dev/null 2>&1 || [ -e "$advisories" ] ||
+  git clone -q "${PIEME_CORPUS:-../shared}/advisory-db.bundle" "$advisories" 2>/dev/null || true
+if git -C "$advisories" rev-parse --quiet --verify HEAD >/dev/null 2>&1; then
+  checks+=(advisories)
+else
+  echo "advisories are not checked: no RustSec database can be fetched, and none is in $advisories"
+fi
+cargo fetch --quiet --locked
+"$deny" --offline check --hide-inclusion-graph "${checks[@]}"
+
 cargo fmt --check
 cargo clippy --all-targets --quiet -- -D warnings
 if command -v cargo-nextest >/dev/null; then

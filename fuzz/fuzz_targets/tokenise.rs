@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pieme::page::encode::{EncodedPage, TagEncoding, MAX_SYMBOLS};
+use pieme::page::encode::{EncodedPage, MAX_SYMBOLS, TagEncoding};
 use pieme::page::parse_limit::{MAX_ATTRIBUTES, MAX_DEPTH};
 use pieme::page::{Tokens, Tree, charset};
 

@@ -56,3 +56,17 @@ impl Ceiling {
         Limits { memory, timeout, ..limits.clone() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_ceiling_lets_the_default_limits_through_and_lowers_larger_ones() {
+        let (ceiling, limits) = (Ceiling::default(), Limits::default());
+        assert_eq!(ceiling.lower(&limits), limits);
+        let large = Limits { memory: ByteSize(u64::MAX), timeout: TimeSpan::seconds(1 << 40), ..limits.clone() };
+        let lowered = Limits { memory: ceiling.memory, timeout: ceiling.timeout, ..limits };
+        assert_eq!(ceiling.lower(&large), lowered);
+    }
+}

@@ -20,9 +20,13 @@ impl Config {
         DirBuilder::new().recursive(true).mode(CLOSED).create(&self.state)?;
         let mut mode = self.state.metadata()?.permissions().mode();
         if mode & OTHERS != 0 {
-            std::fs::set_permissions(&self.state, Permissions::from_mode(CLOSED))?;
-            tracing::warn!(folder = %self.state.display(), "the state folder was open to other users; its mode is 0700 now");
-            mode = CLOSED;
+            let folder = self.state.display();
+            match std::fs::set_permissions(&self.state, Permissions::from_mode(CLOSED)) {
+                Ok(()) => tracing::warn!(%folder, "the state folder was open to other users; its mode is 0700 now"),
+                // What cannot be written to is reported by the store; `pieme doctor` names the mode.
+                Err(error) => tracing::warn!(%folder, %error, "the state folder is open to other users"),
+            }
+            mode = self.state.metadata()?.permissions().mode();
         }
         let is_tasks_shared = self.tasks.metadata().is_ok_and(|meta| is_shared(meta.permissions().mode()));
         umask(Mode::from_bits_truncate(match (is_tasks_shared, mode & GROUP != 0) {

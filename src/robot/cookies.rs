@@ -27,12 +27,15 @@ impl CookieJar {
         if header.len() > MAX_COOKIE_BYTES {
             return;
         }
-        let Ok(cookie) = cookie_store::Cookie::parse(header.to_owned(), url) else { return };
+        let Ok(mut cookie) = cookie_store::Cookie::parse(header.to_owned(), url) else { return };
         if let CookieDomain::Suffix(domain) = &cookie.domain
             && is_public_suffix(domain)
-            && Some(domain.as_str()) != url.host_str()
         {
-            return;
+            if Some(domain.as_str()) != url.host_str() {
+                return;
+            }
+            // A public suffix may keep cookies for itself (RFC 6265, 5.3 step 5), not for the sites under it.
+            cookie.domain = CookieDomain::HostOnly(domain.clone());
         }
         let domain = String::from(&cookie.domain);
         let path = String::from(&cookie.path);
@@ -51,8 +54,8 @@ impl CookieJar {
     /// The `Cookie` header for a request to `url`.
     pub fn header(&self, url: &Url) -> Option<String> {
         let mut cookies = self.0.matches(url);
-        // Longer paths first, as browsers do; then by name, so that the order is always the same.
-        cookies.sort_by_key(|cookie| (std::cmp::Reverse(cookie.path.len()), cookie.name().to_owned()));
+        // Longer paths first, as browsers do; then by name and domain, so that the order is always the same.
+        cookies.sort_by_key(|it| (std::cmp::Reverse(it.path.len()), it.name().to_owned(), String::from(&it.domain)));
         let pairs: Vec<String> = cookies.iter().map(|cookie| format!("{}={}", cookie.name(), cookie.value())).collect();
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
@@ -60,10 +63,11 @@ impl CookieJar {
 
 /// Whether the domain is a public suffix, so that a cookie for it would reach other people's sites. The list is
 /// compiled in: nothing is read at the start of a run. For a name that is not on it, the last label counts as the
-/// suffix.
+/// suffix. Where every name below is a suffix (`*.kobe.jp`), the domain is one, too, as in browsers.
 fn is_public_suffix(domain: &str) -> bool {
     let domain = domain.trim_matches('.').to_ascii_lowercase();
-    psl::suffix_str(&domain).is_none_or(|suffix| suffix.len() == domain.len())
+    let is_suffix = |name: &str| psl::suffix_str(name).is_none_or(|suffix| suffix.len() == name.len());
+    is_suffix(&domain) || is_suffix(&format!("any.{domain}"))
 }
 
 #[cfg(test)]
@@ -91,6 +95,7 @@ mod tests {
             ("a=1; Domain=.co.uk", "https://shop.co.uk/", false),
             ("a=1; Domain=github.io", "https://me.github.io/", false),
             ("a=1; Domain=shop.kobe.jp", "https://www.shop.kobe.jp/", false),
+            ("a=1; Domain=kobe.jp", "https://www.shop.kobe.jp/", false),
             ("a=1; Domain=appspot.com", "https://me.appspot.com/", false),
             ("a=1; Domain=city.kobe.jp", "https://www.city.kobe.jp/", true),
             ("a=1; Domain=COM", "https://shop.com/", false),
@@ -103,6 +108,14 @@ mod tests {
             jar.store(header, &url(from));
             assert_eq!(jar.header(&url(from)).is_some(), taken, "{header} from {from}");
         }
+    }
+
+    #[test]
+    fn a_public_suffix_sets_cookies_for_itself_only() {
+        let mut jar = CookieJar::default();
+        jar.store("a=1; Domain=github.io", &url("https://github.io/"));
+        assert_eq!(jar.header(&url("https://github.io/")).as_deref(), Some("a=1"));
+        assert_eq!(jar.header(&url("https://me.github.io/")), None);
     }
 
     #[test]

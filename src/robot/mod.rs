@@ -53,14 +53,15 @@ pub use browser::{BrowserPaths, find_chromium};
 pub use client::system_tls_config;
 pub use connection_error::root_cause;
 pub use connector::{ConnectFuture, Connector};
+pub use cookies::CookieJar;
 pub use error::{SessionError, WalkError};
 pub use redact::Redactor;
+pub use redirect::follow as follow_redirect;
+pub use request::{PageRequest, RequestBody};
 pub use run_host::{HostFuture, RunHost, StandaloneHost};
 pub use stepper::Stepper;
 pub use webhook::{WebhookError, WebhookRequest, WebhookResponse, send_webhook};
 
-use cookies::CookieJar;
-use request::PageRequest;
 use session::Session;
 use walker::Walker;
 

@@ -2,6 +2,7 @@
 //! over, and writes of a late one are refused.
 
 mod balance;
+mod crashes;
 mod folders;
 mod learned;
 
@@ -29,10 +30,14 @@ struct Fleet {
 
 impl Fleet {
     fn new(lease: &str) -> Fleet {
+        Fleet::on(postgres::shared(), lease)
+    }
+
+    fn on(server: &postgres::Server, lease: &str) -> Fleet {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime for the practice site");
         let site = runtime.block_on(Site::start(([127, 0, 0, 1], 0).into())).expect("a port of loopback is free");
-        let schema = postgres::shared().schema();
+        let schema = server.schema();
         drop(pieme::store::Store::open(schema.address()).expect("the tables"));
         let folder = tempfile::tempdir().expect("a scratch folder");
         for name in NAMES {

@@ -2,6 +2,9 @@
 
 #![allow(clippy::print_stderr, reason = "a test that leaves the corpus out says so")]
 
+// The fuzz targets name the crate that feeds them.
+extern crate self as libfuzzer_sys;
+
 mod all_kept;
 mod files;
 mod kept;
@@ -23,6 +26,7 @@ mod examples;
 mod exits;
 mod export;
 mod fleet;
+mod fuzz;
 mod hostile;
 mod learn;
 mod installed;

@@ -74,7 +74,8 @@ pub(super) fn check_task_folders(config: &Config, folders: &[Arc<TaskFolder>]) -
         let (shown, owner) = (path.display(), name_of_user(meta.uid()));
         if !trusted.contains(&meta.uid()) {
             let sentence = format!(
-                "{shown} belongs to {owner}, who can change what the daemon does: read it, then type `chown {} {shown}`",
+                "{shown} belongs to {owner}, who can change what the daemon does: read it, then type \
+                 `chown {} {shown}`",
                 name_of_user(tasks.uid())
             );
             found.push(bad("rights", sentence));

@@ -22,7 +22,8 @@ pub const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client that is refused may take to read why.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\n\
-                         content-type: text/plain\r\ncontent-length: 40\r\n\r\nToo many connections from your address.\n";
+                         content-type: text/plain\r\ncontent-length: 40\r\n\r\n\
+                         Too many connections from your address.\n";
 
 /// Serves until the daemon ends. One peer has at most half of the listener's connections.
 pub async fn serve<L: Socket>(mut listener: LimitedListener<L>, router: Router) {

@@ -4,7 +4,7 @@
 use url::Url;
 
 use super::server::{Server, ServerAction};
-use super::{PLAIN, PRIVATE, guard, session_for, task, walk};
+use super::{PLAIN, PRIVATE, guard, session_for, task, walk, walk_as};
 use crate::guard::Guard;
 use crate::guard::tests::SPELLINGS;
 use crate::model::{AddressGrants, Failure, Script, Task};
@@ -156,4 +156,72 @@ async fn no_robots_txt_reaches_a_private_host() {
         assert_eq!(server.heard().len(), 2, "{address}");
     }
     assert!(canary.heard().is_empty(), "the canary was reached");
+}
+
+/// Where a URL can come from: a name for it, the script, and what the site sends.
+type Way = (&'static str, fn(&str) -> String, fn(&str) -> ServerAction);
+
+const WAYS: [Way; 7] = [
+    ("start URL", |address| format!("step = [{{ get = '{address}' }}]"), |_| ServerAction::page("")),
+    ("redirect", |_| String::new(), ServerAction::go),
+    (
+        "form action",
+        |_| "step = [{ get = '/' }, { submit = { form = '#f', fields = { q = 'x' } } }]".to_owned(),
+        |address| ServerAction::page(&format!("<form id=f action=\"{address}\"><input name=q></form>")),
+    ),
+    (
+        "next link",
+        |_| "step = [{ get = '/' }, { paginate = { next = { rel = 'next' } } }]".to_owned(),
+        |address| ServerAction::page(&format!("<ul><li>one</ul><a rel=next href=\"{address}?page=2\">Next</a>")),
+    ),
+    (
+        "meta refresh",
+        |_| String::new(),
+        |address| ServerAction::page(&format!("<meta http-equiv=refresh content=\"0;url={address}\">")),
+    ),
+    ("proxy", |_| String::new(), |_| ServerAction::page("")),
+    ("robots.txt", |_| String::new(), ServerAction::go),
+];
+
+/// Tries every spelling in every way; returns how many walks there were and what the canary heard. With `is_open` the
+/// guard takes the canary's address for a public one.
+async fn try_all(is_open: bool) -> (usize, usize) {
+    let canary = Server::start_at(PRIVATE, |_, _| ServerAction::page("secret")).await;
+    let mut walks = 0;
+    for (way, script, answer) in WAYS {
+        for spelling in SPELLINGS {
+            let address = format!("http://{spelling}:{}/", canary.address.port());
+            let there = address.clone();
+            let server = Server::start(move |_, _| answer(&there)).await;
+            let mut task = careless(&server, spelling);
+            task.fetch.robots_txt = way == "robots.txt";
+            task.fetch.proxy = (way == "proxy").then(|| address.clone());
+            let script = script(&address);
+            let mut guard = guard(&task, &toml::from_str(&script).expect("a script of the test"));
+            if is_open {
+                guard.test_overrides.public.insert(PRIVATE);
+            }
+            // A proxy at a private address is refused before there is a session.
+            if way != "proxy" || proxy::resolve_setting(&address, &Default::default(), &guard).is_ok() {
+                walk_as(&task, &script, guard).await;
+            }
+            walks += 1;
+        }
+    }
+    (walks, canary.heard().len())
+}
+
+#[tokio::test]
+#[allow(clippy::print_stdout, reason = "the line is gathered into docs/promises.md")]
+async fn promise_22_no_spelling_in_any_place_reaches_a_private_host() {
+    let (walks, reached) = try_all(false).await;
+    let (_, control) = try_all(true).await;
+    println!(
+        "PROMISE 22 | {} spellings of private addresses as {}, {walks} walks; connections at a loopback canary \
+         | {reached} | control: {control}",
+        SPELLINGS.len(),
+        WAYS.map(|(way, ..)| way).join(", ")
+    );
+    assert_eq!(reached, 0, "the canary was reached");
+    assert!(control > WAYS.len(), "the control reaches it in every way: {control}");
 }

@@ -30,6 +30,7 @@ mod p19_poison;
 mod p20_leaks;
 mod p20_verbs_and_pages;
 mod p21_silence;
+mod p23_secrets;
 mod p26_sealed;
 mod p27_unit;
 

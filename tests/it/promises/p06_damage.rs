@@ -147,6 +147,9 @@ fn input_60_a_database_that_cannot_be_written_to_is_said() {
     for (inside, bits) in [("", 0o755), ("state", 0o777), ("state/lock", 0o666), ("state/pieme.db", 0o444)] {
         mode(inside, bits);
     }
+    for inside in ["state/pieme.db-wal", "state/pieme.db-shm"].into_iter().filter(|it| stage.path(it).exists()) {
+        mode(inside, 0o444);
+    }
     let mut daemon = Command::new(env!("CARGO_BIN_EXE_pieme-daemon"));
     daemon.arg("--config").arg(stage.path("config.toml"));
     if nix::unistd::geteuid().is_root() {

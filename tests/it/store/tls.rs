@@ -75,7 +75,9 @@ impl Meeting {
 
     fn ask_as(&self, whom: &str, query: &str) {
         let config = format!("store = \"postgres://{whom}@{}/postgres?schema=rows{query}\"\n", self.at);
-        self.stage.write("config.toml", &config);
+        let granted = self.stage.read("config.toml");
+        let granted = granted.lines().find(|line| line.starts_with("private.")).expect("the stage has grants");
+        self.stage.write("config.toml", &format!("{config}{granted}\n"));
     }
 
     /// With this query the connection must be refused with this reason, and the password must never be shown.

@@ -22,7 +22,7 @@ use attacks::ATTACKS;
 
 const NAME: &str = "trust::hostile_child::a_child_that_sends_the_most_it_can_costs_the_parent_little";
 /// How much the parent may grow, in kilobytes.
-const MOST_GROWTH: u64 = 20 << 10;
+const MOST_GROWTH: u64 = if cfg!(debug_assertions) { 40 << 10 } else { 20 << 10 };
 /// Descriptors: 64 connections that are being made, 64 that wait for the child, and its pipes.
 const MOST_FILES: usize = 64 + 64 + 16;
 /// What a run may make the parent write: `protocol/budgets.rs`, and the log of the database.
@@ -40,19 +40,21 @@ fn a_child_that_sends_the_most_it_can_costs_the_parent_little() {
     // The protocol's stdout becomes descriptor 3: the test framework writes to stdout, too.
     let child_program = program(&stage, "child", "exec 3>&1 >/dev/null");
     stage.write("hostile/child-program", &child_program.display().to_string());
-    stage.write("hostile/seconds", &times(1, 60).to_string());
     stage.write("hostile/site", &stage.site.port().to_string());
     let daemon = stage.start_program(&daemon_program, &[("RUST_LOG", "info")]);
     let idle = Vitals::of(daemon);
     // A large honest run fills the caches of the store (16 MB) and its row buffer (8 MB), and stores a page of the
     // largest size. What a hostile child costs beyond that is counted.
+    let watch = Watch::start(daemon, stage.path("state"));
     for _ in 0..2 {
         assert_eq!(run(&stage, "honest").0, "failed network");
     }
-    let before = Vitals::of(daemon);
-    println!("idle: {} MB; after two large honest runs: {} MB", idle.kilobytes >> 10, before.kilobytes >> 10);
+    let before = Vitals { files: idle.files, ..watch.stop().0 };
+    println!("idle: {} MB; two large honest runs: {} MB", idle.kilobytes >> 10, before.kilobytes >> 10);
     let mut failures = Vec::new();
-    for attack in ATTACKS {
+    // The minute of everything is part of the long form only.
+    let is_long = times(0, 1) == 1;
+    for attack in ATTACKS.iter().filter(|it| is_long || it.name != "everything") {
         let watch = Watch::start(daemon, stage.path("state"));
         let (outcome, sentence) = run(&stage, attack.name);
         let (most, disk) = watch.stop();
@@ -112,8 +114,10 @@ fn run(stage: &Stage, attack: &str) -> (String, String) {
     // A child that waits for ever ends at the limit; the others have time to exceed a budget.
     let patience = if attack.ends_with("not-read") { 2 } else { 60 };
     stage.write("hostile/attack", attack);
-    let seconds = times(1, 60) + patience;
-    stage.write_task(attack, "/shop", &format!("[schedule]\nevery = \"30d\"\n[limits]\ntimeout = \"{}s\"", seconds));
+    let seconds = if attack == "everything" { times(2, 60) } else { times(1, 5) };
+    stage.write("hostile/seconds", &seconds.to_string());
+    let limit = seconds + patience;
+    stage.write_task(attack, "/shop", &format!("[schedule]\nevery = \"30d\"\n[limits]\ntimeout = \"{limit}s\""));
     if attack == "template-unasked" {
         stage.write(&format!("tasks/{attack}/template.json"), attacks::TEMPLATE);
     }

@@ -14,6 +14,7 @@ fn stage(origins: &[String]) -> Stage {
     let stage = Stage::new();
     write_secret(&stage, "shop");
     grant(&stage, "shop", "shop", origins);
+    origins.iter().for_each(|origin| stage.grant_private(origin));
     stage
 }
 
@@ -22,6 +23,8 @@ fn a_script_cannot_send_a_granted_secret_to_another_origin() {
     let (shop, thief) = (Listener::page("<p>hello</p>"), Listener::page("<p>thanks</p>"));
     let (here, there) = (shop.origin(), thief.origin());
     let stage = stage(std::slice::from_ref(&here));
+    stage.grant_private(&there);
+    stage.grant_private(&format!("http://localhost:{}", shop.port));
     for steps in [
         format!("get = {{ url = '{there}/', headers = {{ x-key = '${{secret:shop}}' }} }}"),
         format!("get = '{there}/?k=${{secret:shop}}'"),
@@ -72,6 +75,7 @@ fn a_site_cannot_lead_a_secret_to_another_origin() {
     });
     let here = shop.origin();
     let stage = stage(std::slice::from_ref(&here));
+    stage.grant_private(&there);
     let login = "login = { user = 'me', password = '${secret:shop}' }";
     for (steps, is_refused) in [
         // A relative address is the script's, whatever the page says.
@@ -126,6 +130,7 @@ fn an_https_log_in_that_is_redirected_to_http_never_fills_the_form() {
     let (safe, authority) = Listener::start_within_tls(move |_| Answer::redirect("302 Found", &to));
     let there = format!("https://localhost:{}", safe.port);
     let stage = stage(std::slice::from_ref(&there));
+    stage.grant_private(&format!("http://localhost:{}", plain.port));
     let robot = format!("[[step]]\nlogin = {{ url = '{there}/login', user = 'me', password = '${{secret:shop}}' }}\n");
     write_task(&stage, "shop", &robot, "");
     let said = step_trusting(&stage, &authority, "shop");
@@ -155,6 +160,7 @@ fn a_browser_fills_a_secret_only_into_a_page_of_its_origin() {
     });
     let here = shop.origin();
     let stage = stage(std::slice::from_ref(&here));
+    stage.grant_private(&there);
     for path in ["/elsewhere", "/sly", "/moved"] {
         let robot = format!(
             "[[step]]\nget = '{here}{path}'\n[[step]]\nlogin = {{ user = 'me', password = '${{secret:shop}}' }}\n"

@@ -118,6 +118,29 @@ fn the_daemons_own_ports_are_refused_although_they_are_granted() {
     }
 }
 
+/// Webhooks have a setting of their own for private addresses; it does not open what is never reached.
+#[test]
+fn a_webhook_reaches_neither_the_daemon_nor_cloud_metadata() {
+    let (stage, canary) = (Stage::new(), TcpListener::bind("127.0.0.1:0").expect("a free port"));
+    canary.set_nonblocking(true).expect("a socket of ours");
+    let port = canary.local_addr().expect("it is bound").port();
+    let config = format!("search = \"127.0.0.1:{port}\"\n{}", stage.read("config.toml"));
+    stage.write("config.toml", &format!("{config}\n[alert]\nallow_private = true\n"));
+    for (url, part) in [
+        (format!("http://127.0.0.1:{port}/hook"), "is a port of pieme's own daemon"),
+        (format!("http://localhost:{port}/hook"), "is a port of pieme's own daemon"),
+        ("http://169.254.169.254/hook".to_owned(), "a cloud metadata address"),
+    ] {
+        let said = stage.pieme(&["alert", "test", "--url", &url]);
+        assert_eq!(said.code, 1, "{}{}", said.stdout, said.stderr);
+        assert!(said.stdout.contains(part), "{url}: {}", said.stdout);
+    }
+    assert!(canary.accept().is_err(), "nobody came");
+    let said = stage.pieme(&["alert", "test", "--url", &stage.url("/switch/redesign")]);
+    assert!(!said.stdout.contains("is a port of"), "another port of loopback is reached: {}", said.stdout);
+    assert!(stage.site.requests() > 0, "{}", said.stdout);
+}
+
 #[test]
 fn add_with_allow_private_writes_the_grant_and_keeps_the_rest_of_the_file() {
     let site = list();

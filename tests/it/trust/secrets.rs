@@ -59,6 +59,7 @@ fn a_folder_from_elsewhere_sends_no_secret_and_is_told_the_lines_to_add() {
     let thief = Listener::page("<ul><li>a</li><li>b</li></ul>");
     let (mut stage, there) = (Stage::new(), thief.origin());
     write_secret(&stage, "db");
+    stage.grant_private(&there);
     let robot = format!("[[step]]\nget = {{ url = '{there}/x', headers = {{ x-key = '${{secret:db}}' }} }}\n");
     write_task(&stage, "elsewhere", &robot, "");
     let verdict = run(&stage, "elsewhere");
@@ -103,6 +104,7 @@ fn an_alert_and_a_proxy_get_no_secret_without_a_grant_either() {
     let config = stage.read("config.toml");
     stage.write("config.toml", &format!("{config}[alert]\nallow_private = true\n"));
     write_secret(&stage, "db");
+    stage.grant_private(&there);
     stage.write_task("alerting", "/products", &format!("[alert]\nurls = ['{there}/${{secret:db}}']"));
     stage.write_task("proxied", "/products", "");
     let proxied = stage.read("tasks/proxied/task.toml");

@@ -1,9 +1,12 @@
 //! Access control of every route. The test reads the router's own table, so a new route is tried automatically.
 
+#![allow(clippy::print_stdout, reason = "what was not refused is printed beside the line of the promise")]
+
 use std::process::Command;
 
 use pieme::web::{Access, routes};
 
+use super::super::promises::report;
 use super::super::stage::{Said, Stage};
 use super::{PASSWORD, open};
 
@@ -90,7 +93,7 @@ fn filled(path: &str) -> String {
 }
 
 #[test]
-fn every_route_refuses_strangers_and_what_does_not_come_from_our_own_pages() {
+fn promise_25_every_route_refuses_strangers_and_what_does_not_come_from_our_own_pages() {
     let mut stage = Stage::new();
     stage.drop_folder(SHOP);
     let url = open(&mut stage);
@@ -98,7 +101,7 @@ fn every_route_refuses_strangers_and_what_does_not_come_from_our_own_pages() {
     let origin = format!("Origin: {}", url.trim_end_matches('/'));
     let with_token = format!("token={token}");
     let with_header = format!("X-Pieme-Token: {token}");
-    let mut tried = 0;
+    let (mut tried, mut refusals, mut violations, mut control) = (0, 0, 0, 0);
     for route in routes() {
         let at = format!("{url}{}", filled(route.path));
         let what = format!("{} {}", route.method, route.path);
@@ -133,7 +136,11 @@ fn every_route_refuses_strangers_and_what_does_not_come_from_our_own_pages() {
             ("another token", other(6, "token=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")),
         ] {
             let code = ask(&at, &words).code;
-            assert!([401, 403].contains(&code), "{what} with {why}: {code}");
+            refusals += 1;
+            if ![401, 403].contains(&code) {
+                println!("{what} with {why}: {code}");
+                violations += 1;
+            }
         }
         if route.path != "/log-out" && route.path != "/log-in" {
             // The control: a correct request passes the middleware, whatever the page then answers.
@@ -141,10 +148,16 @@ fn every_route_refuses_strangers_and_what_does_not_come_from_our_own_pages() {
             {
                 let code = ask(&at, &words).code;
                 assert!(![401, 403].contains(&code), "{what} with everything right: {code}");
+                control += 1;
             }
         }
     }
     assert!(tried > 12, "there are routes that change something: {tried}");
+    let counted = format!(
+        "{tried} routes that change something, {refusals} requests without session, origin or token, or with others; \
+         not refused"
+    );
+    report(25, &counted, violations, control);
     let done = ask(&format!("{url}log-out"), &["-b", &session, "-H", &origin, "-d", &with_token]);
     assert_eq!(done.code, 303);
     assert_eq!(ask(&url, &["-b", &session]).code, 303, "who has logged out is out");

@@ -38,6 +38,7 @@ const REPORTED: &str = "failed network";
 pub const ATTACKS: &[Attack] = &[
     // What a real run of a large list sends: batches of 1 MiB and 1,000 rows, 20 pages of up to 8 MiB.
     attack("honest", REPORTED, DONE, Child::honest),
+    attack("everything", REPORTED, DONE, Child::everything),
     attack("rows-many", REPORTED, DONE, |child| child.rows(1_000, 1, "")),
     attack("rows-tiny-cells", REPORTED, DONE, |child| child.rows(160, 500, "\"\"")),
     attack("rows-short-cells", REPORTED, DONE, |child| child.rows(160, 500, "\"ab\"")),
@@ -166,6 +167,30 @@ impl Child {
         let cell = format!("\"{}\"", "x".repeat(65));
         while Instant::now() < self.until {
             self.send(ROWS, &rows_json(&mut record, 1_000, 15, &cell), &[])?;
+        }
+        Ok(())
+    }
+
+    /// The most of every kind that the budgets allow, in turns.
+    fn everything(&mut self) -> io::Result<()> {
+        let (mut record, mut round) = (0, 0);
+        let (page_body, cached_body, cell) = (noise(8 << 20), noise(2 << 20), long_cell());
+        while Instant::now() < self.until {
+            for (rows, cells, cell) in [(1_000, 1, ""), (160, 500, "\"ab\""), (1, 2, &*cell)] {
+                self.send(ROWS, &rows_json(&mut record, rows, cells, cell), &[])?;
+            }
+            if round < 80 {
+                self.send(TRACE, &json(&trace(&"\u{1}".repeat(8_000))), &[])?;
+            }
+            if round < 31 {
+                let meta = PageMeta { saved_as: Some("page".to_owned()), ..page(Vec::new()) };
+                self.send(PAGE, &json(&RunMessage::Page { index: 1_000 + round, meta }), &page_body)?;
+                self.send(CACHE_PAGE, &json(&cached()), &cached_body)?;
+            }
+            if round < 3 {
+                self.send(ROBOTS, &json(&robots()), &[])?;
+            }
+            round += 1;
         }
         Ok(())
     }
