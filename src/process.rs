@@ -1,12 +1,15 @@
 //! EDGE: a child process in a process group of its own. However it is left, and whatever panics meanwhile, the group is
 //! killed and the child is reaped. Used for the children of the daemon and for the commands of alerts.
 
+use std::fs;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ExitStatus};
 use std::sync::mpsc;
 use std::thread;
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
@@ -97,6 +100,20 @@ impl Drop for UnreapedChild {
         if !self.is_reaped {
             kill_group(self.child.id());
             self.wait();
+        }
+    }
+}
+
+/// Kills every process of this user with an option `…=PATH` in its command line.
+pub fn kill_processes_naming(path: &Path) {
+    let option = [b"=", path.as_os_str().as_bytes()].concat();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for pid in processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok()) {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let is_named = words.windows(option.len()).any(|it| it == option);
+        if is_named && pid != std::process::id().cast_signed() {
+            // An error means that the process is gone already, or another user's.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
     }
 }

@@ -12,8 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use pieme::model::{AddressGrants, Page, Script, Task, TraceLine};
 use pieme::page::Tree;
 use pieme::robot::{
-    BrowserPaths, ConnectFuture, Connector, HostFuture, LinksError, Observer, RecordLink, RunHost, WalkInput,
-    walk_with_host,
+    ConnectFuture, Connector, HostFuture, LinksError, Observer, RecordLink, RunHost, WalkInput, walk_with_host,
 };
 use tokio::net::TcpStream;
 
@@ -90,7 +89,7 @@ fuzz_target!(|bytes: &[u8]| {
         files: &BTreeMap::new(),
         cookies: None,
         deadline: started + PATIENCE,
-        browser_paths: BrowserPaths::default(),
+        browser: None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let outcome = runtime.block_on(walk_with_host(Box::new(Host(bytes.into())), order, &mut Seen));

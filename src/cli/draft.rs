@@ -1,13 +1,14 @@
 //! `pieme curl2robot` and `pieme har2robot`: draft a robot.toml from a copied cURL command or a recorded HAR file. The
 //! draft is printed, or written into a new task folder, and the secrets to store are listed.
 
-use std::fs::{self, File};
-use std::io::{IsTerminal, Read, Write};
+use std::fs::File;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{CliError, VerbResult, exit, output, task_name};
+use super::file_writer::{WriteTarget, write_new};
+use super::{CliError, PageSandbox, VerbResult, exit, output, task_name};
 use crate::draft::{self, Draft, HarError, MAX_CURL_BYTES, MAX_HAR_BYTES};
 use crate::tasks::{self, ROBOT_FILE, TASK_FILE};
 
@@ -58,6 +59,17 @@ struct DraftOutput {
     json: bool,
 }
 
+/// robot.toml first: a folder becomes a task by its task.toml.
+const FILES: [&str; 2] = [ROBOT_FILE, TASK_FILE];
+
+impl DraftOutput {
+    /// The files that will be written.
+    fn targets(&self) -> Vec<WriteTarget> {
+        let dirs = self.output.iter();
+        dirs.flat_map(|dir| FILES.map(|file| WriteTarget::NewFile(dir.join(file)))).collect()
+    }
+}
+
 pub(super) fn from_curl(args: &CurlArgs) -> VerbResult {
     let draft = if args.words.is_empty() {
         draft::from_curl(&pasted(args)?)
@@ -66,7 +78,8 @@ pub(super) fn from_curl(args: &CurlArgs) -> VerbResult {
     } else {
         draft::from_curl_words(&args.words)
     };
-    print_or_write(&draft.map_err(CliError::usage)?, &args.output)
+    let write = |_, path: &Path, bytes: &[u8]| write_new(path, bytes).map_err(|error| error.to_string());
+    print_or_write(&draft.map_err(CliError::usage)?, &args.output, write)
 }
 
 fn pasted(args: &CurlArgs) -> Result<String, CliError> {
@@ -89,17 +102,23 @@ pub(super) fn from_har(args: &HarArgs) -> VerbResult {
     let file = open(&args.file)?;
     // Refused before it is read, which would take seconds. A pipe has no length: its bytes are counted while reading.
     let is_too_large = file.metadata().is_ok_and(|meta| meta.len() > MAX_HAR_BYTES);
+    let mut sandbox = PageSandbox::enter_with_targets(&[], &args.output.targets())?;
     let read = if is_too_large { Err(HarError::TooLarge) } else { draft::from_har(file) };
     let draft = read.map_err(|error| CliError::usage(format!("{}: {error}", args.file.display())))?;
-    print_or_write(&draft, &args.output)
+    print_or_write(&draft, &args.output, |file, _, bytes| sandbox.write(file, bytes))
 }
 
-fn print_or_write(draft: &Draft, output: &DraftOutput) -> VerbResult {
+/// `write_file` gets the index of the target, its path and the text.
+fn print_or_write(
+    draft: &Draft,
+    output: &DraftOutput,
+    write_file: impl FnMut(usize, &Path, &[u8]) -> Result<(), String>,
+) -> VerbResult {
     for problem in tasks::check_script(&draft.task(), &draft.script()) {
         output::note(format!("pieme: step {}: {}", problem.step(), problem.message));
     }
     if let Some(dir) = &output.output {
-        write(draft, dir)?;
+        write(draft, dir, write_file)?;
     }
     if output.json {
         let secrets: Vec<_> =
@@ -128,21 +147,21 @@ fn note_secrets(draft: &Draft, task: &str) {
     }
 }
 
-fn write(draft: &Draft, dir: &Path) -> Result<(), CliError> {
+fn write(
+    draft: &Draft,
+    dir: &Path,
+    mut write_file: impl FnMut(usize, &Path, &[u8]) -> Result<(), String>,
+) -> Result<(), CliError> {
     task_name(&dir.file_name().unwrap_or_default().to_string_lossy())?;
-    let files = [(TASK_FILE, draft.task_toml()), (ROBOT_FILE, draft.robot_toml())];
-    if let Some((file, _)) = files.iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()) {
+    if let Some(file) = FILES.iter().rev().find(|file| dir.join(file).symlink_metadata().is_ok()) {
         let sentence =
             format!("{} exists already and nothing is overwritten; choose another folder", dir.join(file).display());
         return Err(CliError::usage(sentence));
     }
-    fs::create_dir_all(dir).map_err(CliError::unwritable(dir))?;
-    // robot.toml first: a folder becomes a task by its task.toml.
-    for (file, text) in files.iter().rev() {
+    for (index, (file, text)) in FILES.iter().zip([draft.robot_toml(), draft.task_toml()]).enumerate() {
         let path = dir.join(file);
-        File::create_new(&path)
-            .and_then(|mut new| new.write_all(text.as_bytes()))
-            .map_err(CliError::unwritable(&path))?;
+        write_file(index, &path, text.as_bytes())
+            .map_err(|error| CliError::failed(format!("cannot write {}: {error}", path.display())))?;
         output::note(format!("Wrote {}", path.display()));
     }
     Ok(())

@@ -3,15 +3,21 @@
 mod stages;
 mod verdict;
 
+use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::daemon::child::spawn::THIS_PROGRAM;
 use crate::labelling::task;
 use crate::learn::Template;
-use crate::page::Tree;
+use crate::model::PageMeta;
+use crate::tasks::TemplateText;
 
-use super::{CliError, VerbResult, exit, log, open_reader, output, read_page, task_folder, task_name, usable_config};
+use super::{CliError, PageSandbox, VerbResult, exit, log, open_reader, output, task_folder, task_name, usable_config};
 
 /// Show the numbers behind a task's last outcome, or one stage of learning
 #[derive(clap::Args)]
@@ -59,27 +65,78 @@ pub(super) fn run(config: Option<&Path>, args: &Args) -> VerbResult {
         return Err(CliError::usage(sentence));
     }
     let (text, value) = match args.stage {
-        stage if is_page => stages::explain(stage.unwrap_or(LearnStage::Rows), read_page(file)?, None)?,
-        None => verdict::explain(&usable_config(config)?, &task_name(&args.what)?, args.run.as_deref())?,
-        Some(stage) => {
-            let (page, template) = last_page(config, &args.what)?;
-            stages::explain(stage, page, template)?
+        stage if is_page => {
+            let page = PageSandbox::enter(&[file.to_owned()])?.read_page(file)?;
+            stages::explain(stage.unwrap_or(LearnStage::Rows), page, None)?
         }
+        None => verdict::explain(&usable_config(config)?, &task_name(&args.what)?, args.run.as_deref())?,
+        Some(stage) => return explain_stored_page(config, &args.what, stage, args.json),
     };
-    if args.json {
-        output::json(&value)
+    Ok(print(&text, &value, args.json))
+}
+
+fn print(text: &str, value: &Value, json: bool) -> u8 {
+    if json {
+        output::json(value)
     } else {
         output::say(text.trim_end())
     }
-    Ok(exit::DONE)
+    exit::DONE
 }
 
-/// The last page of a task, and its template.
-fn last_page(config: Option<&Path>, what: &str) -> Result<(Tree, Option<Template>), CliError> {
+/// The last page of a task is explained by a process of its own: the client of the database has a thread in this one,
+/// which would stay outside of the sandbox.
+fn explain_stored_page(config: Option<&Path>, what: &str, stage: LearnStage, json: bool) -> VerbResult {
     let name = task_name(what)?;
     let config = usable_config(config)?;
     let folder = task_folder(&config, &name)?;
-    let page = task::last_tree(&config, &folder)?;
-    let template = folder.template.as_ref().map(|json| Template::from_json(&json.text())).transpose();
-    Ok((page, template.map_err(CliError::config)?))
+    let (page, packed) = task::last_page_of(&config, &folder)?;
+    let charset = folder.task.fetch.charset.clone();
+    let header = StoredPageHeader { charset, page, template: folder.template.as_ref().map(TemplateText::text) };
+    let mut input = serde_json::to_vec(&header).map_err(CliError::failed)?;
+    input.push(b'\n');
+    input.extend(packed);
+    let stage = stage.to_possible_value().map(|it| it.get_name().to_owned()).unwrap_or_default();
+    let mut process = Command::new(THIS_PROGRAM)
+        .args(["explain-stored", "--stage", &stage])
+        .args(json.then_some("--json"))
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(CliError::failed)?;
+    if let Some(mut stdin) = process.stdin.take() {
+        // It fails where the process has ended, which says why.
+        let _ = stdin.write_all(&input);
+    }
+    let status = process.wait().map_err(CliError::failed)?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(exit::KILLED))
+}
+
+/// The first line of the input of `explain-stored`; the compressed page follows.
+#[derive(Serialize, Deserialize)]
+struct StoredPageHeader {
+    charset: String,
+    page: PageMeta,
+    template: Option<String>,
+}
+
+/// Explain a page of the store, which is read from stdin
+#[derive(clap::Args)]
+pub(super) struct StoredPageArgs {
+    #[arg(long, value_enum)]
+    stage: LearnStage,
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run_stored(args: &StoredPageArgs) -> VerbResult {
+    let sandbox = PageSandbox::enter(&[])?;
+    let mut input = io::stdin().lock();
+    let (mut line, mut packed) = (Vec::new(), Vec::new());
+    input.read_until(b'\n', &mut line).and_then(|_| input.read_to_end(&mut packed)).map_err(CliError::failed)?;
+    let header: StoredPageHeader = serde_json::from_slice(&line).map_err(CliError::failed)?;
+    let template = header.template.as_deref().map(Template::from_json).transpose();
+    let template = template.map_err(CliError::config)?;
+    let page = sandbox.stored_page(&header.charset, &header.page, &packed)?;
+    let (text, value) = stages::explain(args.stage, page, template)?;
+    Ok(print(&text, &value, args.json))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{CliError, VerbResult, add_limit, exit, output, read_page, truncation_note};
+use super::{CliError, PageSandbox, VerbResult, add_limit, exit, output, truncation_note};
 use crate::learn::apply::{self, Extraction, THRESHOLD};
 use crate::learn::template::Template;
 use crate::model::counted;
@@ -34,14 +34,17 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> VerbResult {
-    let page = read_page(&args.page)?;
+    let library = args.library.as_deref().map(library_files).transpose()?.unwrap_or_default();
+    let mut readable: Vec<PathBuf> = library.iter().map(|(_, file)| file.clone()).collect();
+    readable.extend(args.template.iter().chain([&args.page]).cloned());
+    let page = PageSandbox::enter(&readable)?.read_page(&args.page)?;
     let found = match (&args.template, &args.library) {
         (Some(file), _) => {
             let template = read_template(file)?;
             ExtractReport { extraction: apply::extract(&template, &page), template, name: None }
         }
         (None, Some(folder)) => {
-            let mut library = read_library(folder)?;
+            let mut library = read_library(library);
             let templates: Vec<Template> = library.iter().map(|(_, template)| template.clone()).collect();
             let best = apply::rank_templates(&page, &templates).into_iter().next();
             let best = best.ok_or_else(|| CliError::usage(format!("there is no template in {}", folder.display())))?;
@@ -100,14 +103,13 @@ pub(super) fn read_template(file: &Path) -> Result<Template, CliError> {
     Template::from_json(&text).map_err(|error| CliError::usage(format!("{path}: {error}")))
 }
 
-/// The templates of a folder, by name: `NAME.json`, and `NAME/template.json` of tasks. One that cannot be read is
-/// skipped with a note.
-fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, CliError> {
+/// The templates of a folder, by name: `NAME.json`, and `NAME/template.json` of tasks.
+fn library_files(folder: &Path) -> Result<Vec<(String, PathBuf)>, CliError> {
     let entries = std::fs::read_dir(folder)
         .map_err(|error| CliError::usage(format!("cannot read the folder {}: {error}", folder.display())))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
-    let mut library = Vec::new();
+    let mut files = Vec::new();
     for path in paths {
         let is_json = path.extension().is_some_and(|it| it == "json");
         let file = if path.is_dir() { path.join(TEMPLATE_FILE) } else { path.clone() };
@@ -115,10 +117,19 @@ fn read_library(folder: &Path) -> Result<Vec<(String, Template)>, CliError> {
             continue;
         }
         let name = path.file_stem().filter(|_| is_json).or(path.file_name()).unwrap_or_default();
+        files.push((name.to_string_lossy().into_owned(), file));
+    }
+    Ok(files)
+}
+
+/// A template that cannot be read is skipped with a note.
+fn read_library(files: Vec<(String, PathBuf)>) -> Vec<(String, Template)> {
+    let mut library = Vec::new();
+    for (name, file) in files {
         match read_template(&file) {
-            Ok(template) => library.push((name.to_string_lossy().into_owned(), template)),
+            Ok(template) => library.push((name, template)),
             Err(complaint) => output::note(format!("Skipped: {}", complaint.sentence)),
         }
     }
-    Ok(library)
+    library
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 use url::Url;
 
-use super::{VerbResult, exit, output, page_url, read_page};
+use super::{PageSandbox, VerbResult, exit, output, page_url};
 use crate::page::form::{self, Form, FormPurpose};
 use crate::page::links;
 
@@ -30,7 +30,7 @@ pub(super) struct Args {
 const CELL_WIDTH: usize = 48;
 
 pub(super) fn run(args: &Args) -> VerbResult {
-    let tree = read_page(&args.page)?;
+    let tree = PageSandbox::enter(std::slice::from_ref(&args.page))?.read_page(&args.page)?;
     let base = links::base(&tree, &args.url);
     let all = form::find_all(&tree);
     let forms: Vec<FormSummary> =

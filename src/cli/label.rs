@@ -3,15 +3,15 @@
 mod ask;
 mod keys;
 mod queue;
+mod session;
 mod side_by_side;
 
 use chrono::Utc;
 
 use crate::config::Config;
-use crate::labelling::page::PageLabellingError;
-use crate::labelling::task;
-use crate::labelling::task::{CandidateChoice, LabellingError, TaskProposal};
-use crate::model::TaskName;
+use crate::labelling::page::{PageLabellingError, ProposalView, assign_names};
+use crate::labelling::task::{CandidateChoice, LabellingError};
+use crate::model::{Table, TaskName};
 use crate::store::ReviewAction;
 use crate::tasks;
 use crate::tasks::TaskFolder;
@@ -20,6 +20,7 @@ use crate::tasks::TaskFolder;
 pub(super) use ask::NO_TERMINAL;
 pub use ask::confirm;
 use ask::{LabelAnswer, ask};
+use session::{LabelSession, StoredPage};
 
 use super::help_args::HelpArgs;
 use super::resort::resort;
@@ -91,6 +92,7 @@ impl From<LabellingError> for CliError {
             LabellingError::NoPage(_)
             | LabellingError::Study(PageLabellingError::NoList(_) | PageLabellingError::NotWhole(_))
             | LabellingError::Page(_)
+            | LabellingError::Process(_)
             | LabellingError::Store(_) => exit::FAILED,
             LabellingError::Study(
                 PageLabellingError::NoSuchCandidate { .. }
@@ -112,27 +114,30 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
         return resolve_quarantine(config, &name, args.accept, args.json);
     }
     let folder = task_folder(config, &name)?;
-    let mut proposal = task::propose(config, &folder, &args.help.to_help(args.picked.pick))?;
+    let page = StoredPage::load(config, &folder)?;
+    let help = args.help.to_help(args.picked.pick);
     if args.json {
-        return output::answer(&as_json(&proposal));
+        let (view, tables) = page.all_rows(help)?;
+        return output::answer(&as_json(&view, &tables));
     }
-    choose_list(config, &mut proposal, &folder, args.picked, args.no_run)
+    choose_list(config, &mut page.propose(help)?, &folder, args.picked, args.no_run)
 }
 
 /// As [`run`], for the draft of `pieme add`, which is not run yet.
 pub(super) fn choose(config: &Config, name: &TaskName, picked: PickArgs, help: &HelpArgs) -> VerbResult {
     let folder = task_folder(config, name)?;
-    let mut proposal = task::propose(config, &folder, &help.to_help(picked.pick)).map_err(|error| match error {
+    let page = StoredPage::load(config, &folder).map_err(|error| match error {
         LabellingError::NoPage(_) => CliError::failed("no task was made: the page is too large to be stored"),
         error => error.into(),
     })?;
-    choose_list(config, &mut proposal, &folder, picked, true)
+    let mut session = page.propose(help.to_help(picked.pick))?;
+    choose_list(config, &mut session, &folder, picked, true)
 }
 
 /// Applies the chosen list, by options or by asking, or that the list is empty.
 fn choose_list(
     config: &Config,
-    proposal: &mut TaskProposal,
+    session: &mut LabelSession,
     folder: &TaskFolder,
     picked: PickArgs,
     no_run: bool,
@@ -140,13 +145,13 @@ fn choose_list(
     let choice = match (picked.pick, picked.names, picked.yes) {
         (pick, Some(names), _) => {
             let pick = index(pick.unwrap_or(1))?;
-            let names = names.iter().map(|it| column_name(it)).collect();
-            let names = proposal.study.assign_names(&proposal.proposal, pick, names).map_err(LabellingError::from)?;
+            let given = names.iter().map(|it| column_name(it)).collect();
+            let names = assign_names(&session.proposal.lists, pick, given).map_err(LabellingError::from)?;
             CandidateChoice { pick, names, seconds: None }
         }
-        (Some(pick), None, _) => default_choice(proposal, index(pick)?)?,
-        (None, None, true) => default_choice(proposal, 0)?,
-        (None, None, false) => match ask(config, proposal, folder)? {
+        (Some(pick), None, _) => default_choice(session, index(pick)?)?,
+        (None, None, true) => default_choice(session, 0)?,
+        (None, None, false) => match ask(session, folder)? {
             LabelAnswer::Chosen(choice) => choice,
             LabelAnswer::Empty => return confirm_empty(folder),
             LabelAnswer::Skipped | LabelAnswer::Undo | LabelAnswer::Quit => {
@@ -154,18 +159,18 @@ fn choose_list(
             }
         },
     };
-    accept(config, folder, proposal, &choice, no_run)
+    accept(config, folder, session, &choice, no_run)
 }
 
 fn accept(
     config: &Config,
     folder: &TaskFolder,
-    proposal: &TaskProposal,
+    session: &LabelSession,
     choice: &CandidateChoice,
     no_run: bool,
 ) -> VerbResult {
     let name = &folder.name;
-    proposal.accept(folder, choice, Utc::now())?;
+    session.accept(choice, Utc::now())?;
     output::note(format!("{name}: wrote template, columns and labels"));
     if no_run {
         return Ok(exit::DONE);
@@ -207,37 +212,35 @@ fn column_name(text: &str) -> Option<String> {
     (text != "-" && !text.is_empty()).then(|| text.to_owned())
 }
 
-fn default_choice(proposal: &TaskProposal, pick: usize) -> Result<CandidateChoice, CliError> {
-    let most = proposal.proposal.candidates.len();
+fn default_choice(session: &LabelSession, pick: usize) -> Result<CandidateChoice, CliError> {
+    let most = session.proposal.lists.len();
     if pick >= most {
         return Err(LabellingError::from(PageLabellingError::NoSuchCandidate { given: pick + 1, most }).into());
     }
-    Ok(CandidateChoice { pick, names: proposal.names(pick), seconds: None })
+    Ok(CandidateChoice { pick, names: session.names(pick), seconds: None })
 }
 
-fn as_json(proposal: &TaskProposal) -> serde_json::Value {
-    let candidates: Vec<serde_json::Value> = proposal
-        .proposal
-        .candidates
+fn as_json(view: &ProposalView, tables: &[Table]) -> serde_json::Value {
+    let candidates: Vec<serde_json::Value> = view
+        .lists
         .iter()
+        .zip(tables)
         .enumerate()
-        .map(|(place, candidate)| {
-            let names = proposal.names(place);
+        .map(|(place, (list, table))| {
             let mut it = serde_json::json!({
                 "rank": place + 1,
-                "method": candidate.method,
-                "score": candidate.score,
-                "rows": candidate.table.rows.len(),
-                "template": candidate.template.to_string(),
-                "columns": candidate.table.columns,
-                "shown": names.iter().flatten().collect::<Vec<_>>(),
-                "names": names,
-                "records": candidate.table.records(),
+                "method": list.method,
+                "score": list.score,
+                "rows": list.rows,
+                "template": list.template,
+                "columns": list.columns,
+                "shown": list.names.iter().flatten().collect::<Vec<_>>(),
+                "names": list.names,
+                "records": table.records(),
             });
-            super::add_limit(&mut it, candidate.limit.map(|limit| limit.to_string()));
+            super::add_limit(&mut it, list.limit.clone());
             it
         })
         .collect();
-    let known = &proposal.study.known;
-    serde_json::json!({ "run": known.run, "url": known.page.url, "candidates": candidates })
+    serde_json::json!({ "run": view.run, "url": view.url, "candidates": candidates })
 }

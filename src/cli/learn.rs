@@ -9,8 +9,9 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Value, json};
 
 use super::candidates::side_by_side;
+use super::file_writer::WriteTarget;
 use super::help_args::HelpArgs;
-use super::{CliError, VerbResult, add_limit, exit, output, read_page, truncation_note};
+use super::{CliError, PageSandbox, VerbResult, add_limit, exit, output, truncation_note};
 use crate::learn;
 use crate::learn::apply::visible;
 use crate::learn::template::Template;
@@ -79,7 +80,11 @@ enum MethodArg {
 }
 
 pub(super) fn run(args: &Args) -> VerbResult {
-    let pages = args.pages.iter().map(|path| read_page(path)).collect::<Result<Vec<_>, _>>()?;
+    let readable: Vec<PathBuf> = args.pages.iter().chain(&args.detail).cloned().collect();
+    let outputs = [&args.output, &args.detail_out];
+    let targets: Vec<WriteTarget> = outputs.into_iter().flatten().cloned().map(WriteTarget::File).collect();
+    let mut sandbox = PageSandbox::enter_with_targets(&readable, &targets)?;
+    let pages = args.pages.iter().map(|path| sandbox.read_page(path)).collect::<Result<Vec<_>, _>>()?;
     let method = match args.method {
         MethodArg::Auto => learn::Method::Auto,
         MethodArg::Siblings => learn::Method::Siblings,
@@ -93,7 +98,7 @@ pub(super) fn run(args: &Args) -> VerbResult {
     let misfit = CliError::usage;
     if args.detail.is_empty() {
         let candidates = learn::learn_with(&pages, &options, &said).map_err(misfit)?;
-        write_picked(picked, &candidates.iter().collect::<Vec<_>>())?;
+        write_picked(picked, &candidates.iter().collect::<Vec<_>>(), &mut sandbox)?;
         if args.json {
             let mut answer = as_json(&candidates);
             add_limit(
@@ -106,14 +111,15 @@ pub(super) fn run(args: &Args) -> VerbResult {
         }
         return Ok(exit::DONE);
     }
-    let given = args.detail.iter().map(|path| details::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let given = args.detail.iter().map(|path| details::read(path, &sandbox)).collect::<Result<Vec<_>, _>>()?;
     let found = learn::learn_with_details(&pages, &given, &options, &said).map_err(misfit)?;
-    write_picked(picked, &found.candidates.iter().map(|it| &it.candidate).collect::<Vec<_>>())?;
+    write_picked(picked, &found.candidates.iter().map(|it| &it.candidate).collect::<Vec<_>>(), &mut sandbox)?;
     if let Some(output) = &args.detail_out {
         let pages = found.pages.as_ref().ok_or_else(|| {
             CliError::usage("the detail pages have no text of their own, so there is no template to write")
         })?;
-        write(output, &pages.template)?;
+        // The last target: -o comes before it.
+        write(output, &pages.template, targets.len() - 1, &mut sandbox)?;
     }
     if args.json {
         output::json(&details::as_json(&found, &given));
@@ -123,8 +129,12 @@ pub(super) fn run(args: &Args) -> VerbResult {
     Ok(exit::DONE)
 }
 
-/// Writes the template of the picked candidate, counted from 1, to a file.
-pub(super) fn write_picked(picked: Option<(usize, &Path)>, candidates: &[&Candidate]) -> Result<(), CliError> {
+/// Writes the template of the picked candidate, counted from 1, to the first target.
+pub(super) fn write_picked(
+    picked: Option<(usize, &Path)>,
+    candidates: &[&Candidate],
+    sandbox: &mut PageSandbox,
+) -> Result<(), CliError> {
     let Some((pick, output)) = picked else { return Ok(()) };
     let picked = pick.checked_sub(1).and_then(|place| candidates.get(place)).ok_or_else(|| {
         CliError::usage(format!(
@@ -132,11 +142,13 @@ pub(super) fn write_picked(picked: Option<(usize, &Path)>, candidates: &[&Candid
             counted(candidates.len(), "candidate")
         ))
     })?;
-    write(output, &picked.template)
+    write(output, &picked.template, 0, sandbox)
 }
 
-fn write(output: &Path, template: &Template) -> Result<(), CliError> {
-    std::fs::write(output, template.to_json())
+/// Writes a template to the target of this index.
+fn write(output: &Path, template: &Template, target: usize, sandbox: &mut PageSandbox) -> Result<(), CliError> {
+    sandbox
+        .write(target, template.to_json().as_bytes())
         .map_err(|error| CliError::usage(format!("cannot write {}: {error}", output.display())))
 }
 

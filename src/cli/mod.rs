@@ -14,6 +14,7 @@ mod exit;
 mod explain;
 mod export;
 mod extract;
+pub mod file_writer;
 mod forms;
 mod gc;
 mod help_args;
@@ -34,6 +35,7 @@ mod replay;
 mod resort;
 mod rollback;
 mod run;
+mod sandboxed;
 mod search;
 mod secret;
 pub mod service;
@@ -55,11 +57,12 @@ use url::Url;
 use crate::config::Config;
 use crate::daemon::http::control::{self, ControlReply, ControlRequest};
 use crate::model::TaskName;
-use crate::page::{Tree, charset};
+use crate::page::Tree;
 use crate::store::Store;
 use crate::tasks::TaskFolder;
 
 use error::{CliError, VerbResult};
+use sandboxed::PageSandbox;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -132,6 +135,8 @@ enum Verb {
     Web(web::Args),
     Completions(completions::Args),
     #[command(hide = true)]
+    ExplainStored(explain::StoredPageArgs),
+    #[command(hide = true)]
     TaskNames(completions::TaskNamesArgs),
     #[command(hide = true)]
     Manual(manual::Args),
@@ -176,6 +181,7 @@ pub fn main() -> ExitCode {
         Verb::Har2robot(args) => exit_code(draft::from_har(&args)),
         Verb::Web(args) => as_owner(config, |it| web::run(it, args)),
         Verb::Completions(args) => exit_code(completions::run(Cli::command(), &args)),
+        Verb::ExplainStored(args) => exit_code(explain::run_stored(&args)),
         Verb::TaskNames(completions::TaskNamesArgs {}) => completions::task_names(config),
         Verb::Manual(args) => exit_code(manual::run(Cli::command(), &args)),
     };
@@ -274,15 +280,6 @@ fn ask_daemon(config: &Config, request: &ControlRequest, patience: Duration) -> 
 
 fn open_reader(config: &Config) -> Result<Store, CliError> {
     Ok(Store::open_reader(&config.store)?)
-}
-
-/// Reads a page from a file; notes on stderr where only a part of it can be read.
-fn read_page(path: &Path) -> Result<Tree, CliError> {
-    let tree = Tree::parse(&charset::decode(&read_bytes(path)?, None).text);
-    if let Some(sentence) = truncation_note(path, &tree) {
-        output::note(format!("pieme: {sentence}"));
-    }
-    Ok(tree)
 }
 
 /// The limit that cut the page off, as a sentence; rows may be missing or wrong then.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use url::Url;
 
-use super::{VerbResult, exit, output, page_url, read_page};
+use super::{PageSandbox, VerbResult, exit, output, page_url};
 use crate::page::links;
 use crate::page::pager::{self, NextPolicy};
 
@@ -35,7 +35,7 @@ pub(super) struct Args {
 const ADDRESS_WIDTH: usize = 200;
 
 pub(super) fn run(args: &Args) -> VerbResult {
-    let tree = read_page(&args.page)?;
+    let tree = PageSandbox::enter(std::slice::from_ref(&args.page))?.read_page(&args.page)?;
     let reading = if args.onward { NextPolicy::ThroughList } else { NextPolicy::AsShown };
     let paging = pager::paging(&tree, &args.url, reading);
     let href = match paging {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::extract::read_template;
+use super::file_writer::WriteTarget;
 use super::learn::{as_json, show, write_picked};
-use super::{CliError, VerbResult, add_limit, exit, output, read_page, truncation_note};
+use super::{CliError, PageSandbox, VerbResult, add_limit, exit, output, truncation_note};
 use crate::learn::repair::repair;
 use crate::model::{Row, Table};
 
@@ -40,11 +41,15 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> VerbResult {
+    let readable = [&args.template, &args.records, &args.page].map(PathBuf::clone);
+    let targets: Vec<WriteTarget> = args.output.iter().cloned().map(WriteTarget::File).collect();
+    let mut sandbox = PageSandbox::enter_with_targets(&readable, &targets)?;
     let template = read_template(&args.template)?;
     let good = read_records(&args.records)?;
-    let page = read_page(&args.page)?;
+    let page = sandbox.read_page(&args.page)?;
     let candidates = repair(&template, &good, &page);
-    write_picked(args.pick.zip(args.output.as_deref()), &candidates.iter().collect::<Vec<_>>())?;
+    let picked = args.pick.zip(args.output.as_deref());
+    write_picked(picked, &candidates.iter().collect::<Vec<_>>(), &mut sandbox)?;
     if good.rows.is_empty() {
         output::note(
             "There are no good rows: columns were matched by name and kind of value only. Check them before use.",

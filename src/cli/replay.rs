@@ -6,14 +6,14 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::extract::read_template;
-use super::{CliError, VerbResult, exit, output, read_bytes, truncation_note};
+use super::{CliError, PageSandbox, VerbResult, exit, output, read_bytes, truncation_note};
 use crate::judge::{self, RunObservation, Tally, TemplateOrigin};
 use crate::learn;
 use crate::learn::apply;
 use crate::learn::template::Template;
 use crate::model::task::Expect;
 use crate::model::{Failure, PastRun, RunId, RunStatistics, Verdict, counted};
-use crate::page::{Tree, charset, signs};
+use crate::page::signs;
 
 /// Judge saved pages in order, as if each were the next run
 ///
@@ -35,11 +35,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> VerbResult {
+    let readable: Vec<PathBuf> = args.pages.iter().chain([&args.template]).cloned().collect();
+    let sandbox = PageSandbox::enter(&readable)?;
     let template = read_template(&args.template)?;
     let mut past: Vec<PastRun> = Vec::new();
     let mut all_good = true;
     for path in &args.pages {
-        let verdict = match judge_input(&template, path, &past)? {
+        let verdict = match judge_input(&sandbox, &template, path, &past)? {
             Ok(seen) => judge::verdict(&Expect::default(), &[], &seen, &past),
             Err(limit) => Verdict::failed(Failure::Limit, limit),
         };
@@ -52,9 +54,14 @@ pub(super) fn run(args: &Args) -> VerbResult {
 }
 
 /// The input of the judge for a run that fetched only this page, or the limit at which the run would fail.
-fn judge_input(template: &Template, path: &Path, past: &[PastRun]) -> Result<Result<RunObservation, String>, CliError> {
+fn judge_input(
+    sandbox: &PageSandbox,
+    template: &Template,
+    path: &Path,
+    past: &[PastRun],
+) -> Result<Result<RunObservation, String>, CliError> {
     let body = read_bytes(path)?;
-    let tree = Tree::parse(&charset::decode(&body, None).text);
+    let tree = sandbox.parse(&body, None);
     let extraction = apply::records(template, &tree);
     let limit = extraction.limit.map(|limit| format!("{}: {limit}", path.display()));
     if let Some(sentence) = truncation_note(path, &tree).or(limit) {

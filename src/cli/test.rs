@@ -4,7 +4,7 @@
 mod compare;
 mod show;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -13,11 +13,11 @@ use crate::config::Config;
 use crate::learn::apply::{self, ColumnTransform};
 use crate::learn::template::{Template, TemplateError};
 use crate::model::{Table, TaskName};
-use crate::page::{Tree, charset};
 use crate::tasks;
 use crate::tasks::{Problem, Sample, TEMPLATE_FILE, TaskFolder, TaskRegistry};
 
-use super::{CliError, VerbResult, exit, output, task_name};
+use super::file_writer::WriteTarget;
+use super::{CliError, PageSandbox, VerbResult, exit, output, task_name};
 use compare::{TableDifference, compare};
 
 /// Extract the saved sample pages again, offline, and compare the rows
@@ -77,13 +77,21 @@ struct SampleReport {
     /// The limit that cut the page or the list off.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<String>,
+    /// The rows that `--update` writes.
+    #[serde(skip)]
+    replacement: Option<Table>,
 }
 
 pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let only = args.task.as_deref().map(task_name).transpose()?;
+    let folders = folders(config, only.as_ref())?;
+    let mut sandbox = enter_sandbox(config, &folders, args.update)?;
     let mut tested = Vec::new();
-    for (name, folder) in folders(config, only.as_ref())? {
-        let one = test(&name, folder, args.update)?;
+    for (target, (name, folder)) in folders.into_iter().enumerate() {
+        let mut one = test(&name, folder, &sandbox)?;
+        if args.update {
+            update(&mut one, target, &mut sandbox)?;
+        }
         if !args.json {
             output::say(show::text(&one, args.all));
         }
@@ -132,7 +140,7 @@ fn folders(config: &Config, only: Option<&TaskName>) -> Result<Vec<(TaskName, Re
     Ok(known.collect())
 }
 
-fn test(name: &TaskName, folder: ReadFolder, update: bool) -> Result<TaskTestReport, CliError> {
+fn test(name: &TaskName, folder: ReadFolder, sandbox: &PageSandbox) -> Result<TaskTestReport, CliError> {
     let mut tested = TaskTestReport { task: name.clone(), same: true, samples: Vec::new(), note: None, problem: None };
     let read = folder.and_then(|folder| Ok((template_and_samples(&folder)?, folder)));
     let ((template, samples), folder) = match read {
@@ -146,7 +154,7 @@ fn test(name: &TaskName, folder: ReadFolder, update: bool) -> Result<TaskTestRep
     };
     for sample in &samples {
         let Some(template) = &template else { break };
-        tested.samples.push(replay(&folder, template, sample, update)?);
+        tested.samples.push(replay(&folder, template, sample, sandbox)?);
     }
     tested.same = tested.samples.iter().all(|it| it.same);
     Ok(tested)
@@ -159,9 +167,14 @@ fn template_and_samples(folder: &TaskFolder) -> Result<(Option<Template>, Vec<Sa
 }
 
 /// Extracts a sample as a run would extract the page.
-fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: bool) -> Result<SampleReport, CliError> {
+fn replay(
+    folder: &TaskFolder,
+    template: &Template,
+    sample: &Sample,
+    sandbox: &PageSandbox,
+) -> Result<SampleReport, CliError> {
     let charset = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto");
-    let page = Tree::parse(&charset::decode(&sample.body, charset).text);
+    let page = sandbox.parse(&sample.body, charset);
     let extraction = apply::records(template, &page);
     let shape = ColumnTransform::new(&folder.task.columns).map_err(CliError::config)?;
     let mut found = shape.apply(extraction.table);
@@ -171,7 +184,9 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
     let cut = page.limit.map(|cut| cut.sentence(&format!("sample {}", sample.index), sample.body.len()));
     let limit = cut.or(extraction.limit.map(|limit| limit.to_string()));
     let same = difference.is_none() && similarity >= wanted && limit.is_none();
-    let mut compared = SampleReport {
+    // A page without rows, or unlike its template, is no good expectation.
+    let can_replace = limit.is_none() && !difference.is_none() && similarity >= wanted && !found.rows.is_empty();
+    Ok(SampleReport {
         sample: sample.index,
         same,
         similarity,
@@ -181,21 +196,28 @@ fn replay(folder: &TaskFolder, template: &Template, sample: &Sample, update: boo
         difference,
         updated: false,
         limit,
-    };
-    // A page without rows, or unlike its template, is no good expectation.
-    if update
-        && compared.limit.is_none()
-        && !compared.difference.is_none()
-        && similarity >= wanted
-        && !found.rows.is_empty()
-    {
-        update_expected(&folder.dir, sample, &found)?;
-        compared.updated = true;
-    }
-    Ok(compared)
+        replacement: can_replace.then_some(found),
+    })
 }
 
-fn update_expected(dir: &Path, sample: &Sample, found: &Table) -> Result<(), CliError> {
-    let written = tasks::write_sample(dir, sample.index, &sample.body, found);
-    written.map_err(|error| CliError::failed(format!("cannot update the sample: {error}")))
+/// Replaces the expected rows of the samples by the current ones.
+fn update(tested: &mut TaskTestReport, target: usize, sandbox: &mut PageSandbox) -> Result<(), CliError> {
+    for sample in &mut tested.samples {
+        let Some(found) = sample.replacement.take() else { continue };
+        let failed = |error: String| CliError::failed(format!("cannot update the sample: {error}"));
+        let json = serde_json::to_vec(&found).map_err(|error| failed(error.to_string()))?;
+        sandbox.write_sample(target, sample.sample, &json).map_err(failed)?;
+        sample.updated = true;
+    }
+    Ok(())
+}
+
+/// The samples can be read, and nothing else. With `--update` each task is a target.
+fn enter_sandbox(config: &Config, folders: &[(TaskName, ReadFolder)], update: bool) -> Result<PageSandbox, CliError> {
+    let dirs = || folders.iter().map(|(name, _)| config.tasks.join(name.as_str()));
+    let targets: Vec<WriteTarget> = if update { dirs().map(WriteTarget::Samples).collect() } else { Vec::new() };
+    // A link could lead anywhere; reading the samples refuses it.
+    let is_folder = |path: &PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    let readable: Vec<PathBuf> = dirs().map(|dir| tasks::samples_folder(&dir)).filter(is_folder).collect();
+    PageSandbox::enter_with_targets(&readable, &targets)
 }

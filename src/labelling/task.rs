@@ -1,5 +1,5 @@
 //! Labels a task: loads the page of its last run from the store and writes the chosen list into the task's folder. The
-//! steps between are in [`page`](crate::labelling::page), which touches neither store nor folder.
+//! steps between are in [`page`](crate::labelling::page), in a sandboxed process.
 
 pub mod add;
 mod label_help;
@@ -7,13 +7,10 @@ mod label_help;
 use chrono::{DateTime, Utc};
 
 use crate::config::Config;
-use crate::labelling::page;
 pub use crate::labelling::page::CandidateChoice;
-use crate::labelling::page::{AcceptedList, LabellingContext, PageLabeller, PageLabellingError};
+use crate::labelling::page::{AcceptedList, LabellingContext, PageLabellingError};
 pub use crate::learn::teach::Help;
-use crate::learn::template::RowAdjustment;
 use crate::model::{Outcome, PageMeta, PastRun, Quarantine, RunId, TaskName, Verdict};
-use crate::page::Tree;
 use crate::store::{Store, StoreError};
 use crate::tasks;
 use crate::tasks::{FileError, Label, LabelKind, Problem, Relabelling, TaskFolder, TemplateText};
@@ -28,12 +25,6 @@ const MAX_PAST_RUNS: u32 = 50;
 const MAX_PAGE_READS: usize = 5;
 /// Maximum size of a decompressed page. The task's own limit was applied when it was fetched.
 const MAX_UNPACKED: usize = 64 << 20;
-
-/// The candidate lists and the page they are on.
-pub struct TaskProposal {
-    pub study: PageLabeller,
-    pub proposal: page::ListProposal,
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum LabellingError {
@@ -50,20 +41,14 @@ pub enum LabellingError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Folder(#[from] Problem),
+    #[error("the process that parses the page cannot be started: {0}")]
+    Process(std::io::Error),
 }
 
 impl From<FileError> for LabellingError {
     fn from(error: FileError) -> LabellingError {
         LabellingError::Folder(error.into())
     }
-}
-
-/// Learns from the page of the task's last run, in this process.
-pub fn propose(config: &Config, folder: &TaskFolder, help: &Help) -> Result<TaskProposal, LabellingError> {
-    let (known, packed) = load_page(&Store::open_reader(&config.store)?, folder)?;
-    let study = PageLabeller::new(known, decompress_page(&packed)?);
-    let proposal = study.propose(help)?;
-    Ok(TaskProposal { study, proposal })
 }
 
 /// The context and the compressed page of the task's last run.
@@ -136,11 +121,10 @@ pub fn undo(folder: &TaskFolder) -> Result<UndoReport, Problem> {
     Ok(UndoReport { relabelled, asks_from_now_on })
 }
 
-/// The parsed page of the task's last run.
-pub fn last_tree(config: &Config, folder: &TaskFolder) -> Result<Tree, LabellingError> {
-    let store = Store::open_reader(&config.store)?;
-    let (_, page, packed) = last_page(&store, &folder.name)?;
-    Ok(page::parse_page(&folder.task.fetch.charset, &page, &decompress_page(&packed)?))
+/// The page of the task's last run, compressed.
+pub fn last_page_of(config: &Config, folder: &TaskFolder) -> Result<(PageMeta, Vec<u8>), LabellingError> {
+    let (_, page, packed) = last_page(&Store::open_reader(&config.store)?, &folder.name)?;
+    Ok((page, packed))
 }
 
 fn last_page(store: &Store, name: &TaskName) -> Result<(RunId, PageMeta, Vec<u8>), LabellingError> {
@@ -177,31 +161,9 @@ fn newest_page<P>(
     Ok(None)
 }
 
-fn decompress_page(packed: &[u8]) -> Result<Vec<u8>, LabellingError> {
+/// The bytes of a stored page, which are untrusted: call it in a sandbox.
+pub fn decompress_page(packed: &[u8]) -> Result<Vec<u8>, LabellingError> {
     zstd::bulk::decompress(packed, MAX_UNPACKED).map_err(LabellingError::Page)
-}
-
-impl TaskProposal {
-    pub fn names(&self, pick: usize) -> Vec<Option<String>> {
-        self.study.names(&self.proposal, pick)
-    }
-
-    /// Adjusts the rows of a candidate by one more step; without a step, all earlier steps are undone.
-    pub fn adjust(&mut self, pick: usize, step: Option<RowAdjustment>) -> Result<(), LabellingError> {
-        self.proposal = self.study.adjust(&self.proposal, pick, step)?;
-        Ok(())
-    }
-
-    /// Writes the chosen list into the task's folder.
-    pub fn accept(
-        &self,
-        folder: &TaskFolder,
-        choice: &CandidateChoice,
-        now: DateTime<Utc>,
-    ) -> Result<(), LabellingError> {
-        let accepted = self.study.accept(&self.proposal, choice)?;
-        Ok(write(folder, &accepted, &self.study.body, now)?)
-    }
 }
 
 /// Tasks that need a label, most urgent first: redesigned ones, then those never published, then provisional ones.

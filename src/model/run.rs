@@ -294,6 +294,9 @@ pub struct StepwiseState {
     pub done: usize,
     /// Result of the last step, as `pieme step --json` prints it; `None` at the beginning.
     pub last: Option<serde_json::Value>,
+    /// The session's cookies as JSON, where they are to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cookies: Option<String>,
 }
 
 #[cfg(test)]

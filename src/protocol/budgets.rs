@@ -66,9 +66,11 @@ const BUDGETS: [KindBudget; FrameKind::ALL.len()] = [
     budget(FrameKind::Robots, (2 * RobotsTxt::MAX_BYTES, 0, FEW_VALUES), 100, 2 * MIB),
     // Statistics of 500 columns: names, counts, quartiles, a sketch.
     budget(FrameKind::End, (2 * MIB, 0, 30_000), 1, 2 * MIB),
-    // One for each command of a person. Larger variables and traces are not shown.
-    budget(FrameKind::State, (4 * MIB, MAX_PAGE_BYTES, 100_000), 100_000, usize::MAX),
-    // One answer, then the child ends. A list of 100,000 rows and 3 columns has 7.6 MB and 700,000 values.
+    // One for each command of a person. Larger variables and traces are not shown. Cookies to keep have 2 MiB, each
+    // quote of them escaped.
+    budget(FrameKind::State, (8 * MIB, MAX_PAGE_BYTES, 100_000), 100_000, usize::MAX),
+    // One answer, then the child ends; for a terminal a few (`ChildJob::budget`). A list of 100,000 rows and 3 columns
+    // has 7.6 MB and 700,000 values.
     budget(FrameKind::Repair, (8 * MIB, MAX_PAGE_BYTES, 1_000_000), 1, MAX_FRAME),
     budget(FrameKind::Inspection, (8 * MIB, MAX_FRAME, 1_000_000), 1, MAX_FRAME),
 ];
@@ -133,6 +135,12 @@ impl Budget {
         self
     }
 
+    /// The job needs this many times the messages and bytes of this kind.
+    pub fn times(mut self, kind: FrameKind, times: u64) -> Budget {
+        self.left[kind.index()] = self.left[kind.index()].map(|(count, bytes)| (count * times, bytes * times));
+        self
+    }
+
     /// Checks a frame by its header, before it is read.
     pub(super) fn admit(&mut self, kind: FrameKind, json: usize, raw: usize) -> Result<(), OverBudget> {
         let limits = limits(kind);
@@ -189,6 +197,15 @@ mod tests {
         let kinds = [FrameKind::Trace, FrameKind::Page, FrameKind::Rows, FrameKind::CachedPage];
         let disk: u64 = kinds.into_iter().map(|kind| limits(kind).bytes).sum();
         assert!(disk < 2_500_000_000, "{disk}");
+    }
+
+    #[test]
+    fn a_terminal_gets_a_few_answers_and_the_daemon_one() {
+        for times in [1, 3] {
+            let mut budget = Budget::new(&[FrameKind::Inspection]).times(FrameKind::Inspection, times);
+            let sent = (0..9).take_while(|_| budget.admit(FrameKind::Inspection, 9, 9).is_ok()).count();
+            assert_eq!(sent as u64, times);
+        }
     }
 
     #[test]

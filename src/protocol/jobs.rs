@@ -54,6 +54,17 @@ pub struct RunJob {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StepJob {
     pub fetch: FetchInput,
+    pub audience: StepAudience,
+}
+
+/// Who looks at the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepAudience {
+    /// Gets the page compressed, as it is stored.
+    Dashboard,
+    /// Gets the page as it is, and its text, links and forms; with `keep_session` the cookies, too.
+    Terminal { keep_session: bool },
 }
 
 /// Find the list again after a redesign; nothing is fetched. The frame's raw bytes are the page, compressed as the
@@ -94,6 +105,8 @@ pub struct InspectJob {
     /// The process that the child must not outlive.
     pub parent_pid: u32,
     pub limits: Limits,
+    /// Whether the page may be sent back in several messages; the daemon takes one, a terminal more.
+    pub in_parts: bool,
     pub request: LabellingRequest,
 }
 
@@ -212,6 +225,19 @@ impl ChildJob for RepairJob {
 
 impl ChildJob for InspectJob {
     type Message = InspectAnswer;
+
+    fn budget(&self) -> Budget {
+        Budget::new(InspectAnswer::kinds()).times(FrameKind::Inspection, self.max_answers() as u64)
+    }
+}
+
+impl InspectJob {
+    /// Answers in parts: the rows of each list, or a page.
+    const MAX_PARTS: usize = 40;
+
+    pub fn max_answers(&self) -> usize {
+        if self.in_parts { InspectJob::MAX_PARTS } else { 1 }
+    }
 }
 
 impl From<RunJob> for Job {

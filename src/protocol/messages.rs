@@ -74,7 +74,8 @@ pub enum RunMessage {
 #[serde(rename_all = "snake_case")]
 pub enum StepMessage {
     Request(FetchRequest),
-    /// The state after a step; the frame's raw bytes are its page, compressed with zstd, unless it is too large.
+    /// The state after a step; the frame's raw bytes are its page, for the dashboard compressed with zstd, unless it is
+    /// too large.
     State(StepwiseState),
 }
 

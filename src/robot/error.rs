@@ -77,6 +77,11 @@ pub enum SessionError {
     NoBrowser,
     #[error("`browser` in config.toml is {0}, which does not exist; install Chromium (Debian: apt install chromium)")]
     NoSuchBrowser(String),
+    #[error(
+        "a browser run is refused as root, where Chromium has no sandbox: run pieme as a user of its own, as the \
+         package does"
+    )]
+    BrowserAsRoot,
     #[error("Chromium did not start: {0}")]
     BrowserStart(String),
     #[error("Chromium exited during the run, at {0}")]
@@ -139,6 +144,7 @@ impl SessionError {
             | SessionError::Proxy(_)
             | SessionError::Unsupported(_)
             | SessionError::NoBrowser
+            | SessionError::BrowserAsRoot
             | SessionError::NoSuchBrowser(_) => Failure::Config,
             SessionError::PageMemory(_) => Failure::Memory,
             SessionError::PageCrashed(_) | SessionError::BrowserGone(_) => Failure::Crash,

@@ -49,7 +49,7 @@ use crate::model::task::Engine;
 use crate::model::{AddressGrants, GrantedSecret, Page, Script, ScriptStep, Task, TraceLine};
 use crate::page::Tree;
 
-pub use browser::{BrowserPaths, find_chromium};
+pub use browser::{BrowserPaths, LAUNCH_BROWSER, LaunchedBrowser, find_chromium, shell_command_of_browser};
 pub use client::system_tls_config;
 pub use connection_error::root_cause;
 pub use connector::{ConnectFuture, Connector};
@@ -59,7 +59,7 @@ pub use redact::Redactor;
 pub use redirect::follow as follow_redirect;
 pub use request::{PageRequest, RequestBody};
 pub use run_host::{HostFuture, RunHost, StandaloneHost};
-pub use stepper::Stepper;
+pub use stepper::{Stepper, planned_steps};
 pub use webhook::{WebhookError, WebhookRequest, WebhookResponse, send_webhook};
 
 use session::Session;
@@ -78,7 +78,7 @@ pub struct WalkInput<'a> {
     pub cookies: Option<&'a str>,
     pub deadline: Instant,
     /// For tasks with the browser engine.
-    pub browser_paths: BrowserPaths<'a>,
+    pub browser: Option<&'a LaunchedBrowser>,
 }
 
 /// Receives the pages, detail pages and trace lines of a walk.
@@ -140,9 +140,7 @@ pub async fn walk_with_host(home: Box<dyn RunHost>, order: WalkInput<'_>, observ
     let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
     let mut walker = Walker::new(&order, session, observer, today);
     let result = steps::run_script(&mut walker, &order.script.steps).await;
-    if let Some(browser) = walker.browser.take() {
-        browser.end().await;
-    }
+    drop(walker.browser.take());
     WalkOutcome { result, remark: walker.remark, cookies: walker.session.cookies(), requests: walker.session.requests }
 }
 
@@ -173,7 +171,7 @@ pub async fn fetch(task: &Task, url: &Url, addresses: &AddressGrants) -> Result<
     let request = PageRequest::get(url.clone());
     let page = match task.fetch.engine {
         Engine::Http => session.send(request).await,
-        Engine::Browser => browser::fetch(task, &mut session, request).await,
+        Engine::Browser => Err(SessionError::Unsupported("a single page with the browser engine")),
     };
     let page = page.map_err(brief)?;
     match page_problem::page_problem(&page) {

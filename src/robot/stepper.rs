@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 
-use super::run_host::{RunHost, StandaloneHost};
+use super::run_host::RunHost;
 use super::steps::{self, has_extracting_step};
 use super::walker::{WalkSnapshot, Walker};
 use super::{Observer, WalkError, WalkInput, open_session};
 use crate::model::script::{ExtractStep, PaginateStep, RequestStep};
-use crate::model::{Page, ScriptStep};
+use crate::model::{Page, Script, ScriptStep, Task};
 use crate::page::Tree;
 
 pub struct Stepper<'a> {
@@ -28,12 +28,20 @@ pub struct Stepper<'a> {
     step_started_at: DateTime<Utc>,
 }
 
-impl<'a> Stepper<'a> {
-    pub fn new(order: &WalkInput<'a>, observer: &'a mut dyn Observer) -> Result<Stepper<'a>, WalkError> {
-        Stepper::with_host(Box::new(StandaloneHost::default()), order, observer)
+/// The steps of the script, and those that pieme adds by itself.
+pub fn planned_steps(task: &Task, script: &Script) -> Vec<ScriptStep> {
+    let mut steps = script.steps.clone();
+    match &task.url {
+        Some(url) if steps.is_empty() => steps
+            .extend([ScriptStep::Get(RequestStep::url(url.as_str())), ScriptStep::Paginate(PaginateStep::default())]),
+        _ if !has_extracting_step(&steps) => steps.push(ScriptStep::Extract(ExtractStep {})),
+        _ => {}
     }
+    steps
+}
 
-    /// As [`Stepper::new`], under a host that coordinates several runs.
+impl<'a> Stepper<'a> {
+    /// Under a host that coordinates several runs.
     pub fn with_host(
         home: Box<dyn RunHost>,
         order: &WalkInput<'a>,
@@ -42,17 +50,7 @@ impl<'a> Stepper<'a> {
         let session = open_session(order, home)?;
         let today = Utc::now().with_timezone(&order.task.schedule.timezone).date_naive();
         let written = order.script.steps.len();
-        let mut steps = order.script.steps.clone();
-        match &order.task.url {
-            Some(url) if written == 0 => {
-                steps.extend([
-                    ScriptStep::Get(RequestStep::url(url.as_str())),
-                    ScriptStep::Paginate(PaginateStep::default()),
-                ]);
-            }
-            _ if !has_extracting_step(&steps) => steps.push(ScriptStep::Extract(ExtractStep {})),
-            _ => {}
-        }
+        let steps = planned_steps(order.task, order.script);
         let walker = Walker::new(order, session, observer, today);
         Ok(Stepper {
             walker,

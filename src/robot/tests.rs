@@ -158,7 +158,7 @@ async fn walk_with(
         files: &files,
         cookies: None,
         deadline,
-        browser_paths: BrowserPaths::default(),
+        browser: None,
     };
     let today = Utc::now().date_naive();
     let mut walker = Walker::new(&order, session_with_secrets(task, &secrets, guard), observer, today);

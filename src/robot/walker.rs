@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, NaiveDate, Utc};
 use url::Url;
 
-use super::browser::{Browser, BrowserPaths};
+use super::browser::{Browser, LaunchedBrowser};
 use super::error::{SessionError, WalkError};
 use super::loaded_page::LoadedPage;
 use super::login_state::LoginState;
@@ -27,7 +27,7 @@ pub struct Walker<'a> {
     pub session: Session,
     /// Started with the first page, for tasks with the browser engine.
     pub browser: Option<Browser>,
-    browser_paths: BrowserPaths<'a>,
+    launched: Option<&'a LaunchedBrowser>,
     pub redactor: Redactor,
     /// CSRF tokens and session ids from the site, redacted in everything that is shown.
     pub tokens: SiteTokens,
@@ -82,7 +82,7 @@ impl<'a> Walker<'a> {
             task: order.task,
             session,
             browser: None,
-            browser_paths: order.browser_paths,
+            launched: order.browser,
             redactor: Redactor::new(order.secrets.values().map(|secret| &secret.value)),
             tokens: SiteTokens::of(order.script),
             secrets: order.secrets,
@@ -227,7 +227,8 @@ impl<'a> Walker<'a> {
 
     async fn fetch_in_browser(&mut self, request: PageRequest) -> Result<Page, SessionError> {
         if self.browser.is_none() {
-            self.browser = Some(Browser::start(self.browser_paths, self.task, &mut self.session).await?);
+            let launched = self.launched.ok_or(SessionError::NoBrowser)?;
+            self.browser = Some(Browser::start(launched, self.task, &mut self.session).await?);
         }
         let browser = self.browser.as_mut().expect("it was started just now");
         browser.go(&mut self.session, request).await

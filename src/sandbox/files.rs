@@ -1,8 +1,10 @@
 //! Landlock rules: a run can read the certificates of the authorities and no other file, and can write none.
 
+use std::path::PathBuf;
+
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
-    Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope, make_bitflags, path_beneath_rules,
 };
 
 use super::SandboxError;
@@ -29,8 +31,9 @@ const AUTHORITIES: &[&str] = &[
 ];
 
 /// The file rights of Landlock ABI 1 are required. What newer kernels add (connections, signals, abstract sockets) is
-/// used where it exists; the seccomp filter covers it in any case.
-pub fn restrict() -> Result<(), SandboxError> {
+/// used where it exists; the seccomp filter covers it in any case. `readable` files, and files in `readable` folders,
+/// can still be opened for reading.
+pub fn restrict(readable: &[PathBuf]) -> Result<(), SandboxError> {
     let newest = ABI::V6;
     let closed = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -41,6 +44,7 @@ pub fn restrict() -> Result<(), SandboxError> {
         .and_then(|rules| rules.scope(Scope::from_all(newest)))
         .and_then(Ruleset::create)
         .and_then(|rules| rules.add_rules(path_beneath_rules(AUTHORITIES, AccessFs::from_read(newest))))
+        .map(|rules| allow_reading(rules, readable))
         .and_then(|rules| rules.restrict_self());
     match closed {
         Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
@@ -49,4 +53,19 @@ pub fn restrict() -> Result<(), SandboxError> {
         Ok(_) => Ok(()),
         Err(error) => Err(SandboxError::Files(error.to_string())),
     }
+}
+
+/// A path without a rule cannot be opened. That is right for a missing file, and a pipe (`<(…)` of a shell) needs no
+/// rule: Landlock refuses one and lets a process open its own pipes.
+fn allow_reading(mut rules: RulesetCreated, readable: &[PathBuf]) -> RulesetCreated {
+    for path in readable {
+        let access = match path.is_dir() {
+            true => make_bitflags!(AccessFs::{ReadFile | ReadDir}),
+            false => make_bitflags!(AccessFs::{ReadFile}),
+        };
+        if let Ok(file) = PathFd::new(path) {
+            let _ = (&mut rules).add_rule(PathBeneath::new(file, access));
+        }
+    }
+    rules
 }

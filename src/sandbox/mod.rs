@@ -1,12 +1,14 @@
 //! EDGE: the sandbox that a child process enters before it reads untrusted data: resource limits, capabilities,
 //! Landlock, seccomp.
 
+pub mod browser;
 mod capabilities;
 mod descriptors;
 mod files;
 mod syscalls;
 
-pub use descriptors::close_inherited as close_inherited_descriptors;
+use std::fs;
+use std::path::PathBuf;
 
 use nix::errno::Errno;
 use nix::sys::prctl;
@@ -15,6 +17,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
 use crate::model::task::{Engine, Limits};
+
+pub use descriptors::close_inherited as close_inherited_descriptors;
 
 /// Maximum number of open files and sockets of a run.
 const MAX_OPEN_FILES: u64 = 256;
@@ -48,6 +52,19 @@ pub enum SandboxError {
     Syscalls(String),
     #[error("the check panicked")]
     Panic,
+    #[error("this process has {0} threads, and a sandbox covers only the one that enters it")]
+    Threads(usize),
+}
+
+/// What a sandboxed process does, besides what every one does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SandboxUse {
+    /// A run or a page job.
+    Run,
+    /// A run whose proxy accepts Chromium's connections.
+    BrowserRun,
+    /// A command that prints to a terminal.
+    Command,
 }
 
 /// Called before the job is read: forbids ptrace and core dumps, and ends this process with its parent.
@@ -57,7 +74,8 @@ pub fn harden_process() {
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
 }
 
-/// Sets the task's resource limits and enters the sandbox. If any part fails, the run does not start.
+/// Sets the task's resource limits and enters the sandbox. If any part fails, the run does not start. A run with a
+/// browser is not in the sandbox yet.
 pub fn apply(limits: &Limits, engine: Engine, parent_pid: u32) -> Result<(), SandboxError> {
     if getppid().as_raw() as u32 != parent_pid {
         return Err(SandboxError::Orphan);
@@ -82,8 +100,8 @@ pub fn apply(limits: &Limits, engine: Engine, parent_pid: u32) -> Result<(), San
     limit_tasks()?;
     capabilities::drop_all()?;
     match engine {
-        Engine::Http => restrict(),
-        // Chromium must start processes and open files and sockets; it has a sandbox of its own (docs/browser.md).
+        Engine::Http => restrict(SandboxUse::Run),
+        // The caller starts Chromium now, in a sandbox of its own, and then calls `restrict`.
         Engine::Browser => Ok(()),
     }
 }
@@ -92,7 +110,7 @@ pub fn apply(limits: &Limits, engine: Engine, parent_pid: u32) -> Result<(), San
 fn limit_tasks() -> Result<(), SandboxError> {
     let failed = |error| SandboxError::Limit(Resource::RLIMIT_NPROC, error);
     // Where /proc is missing, the limit that is set already stays.
-    let Some(running) = std::fs::read_to_string("/proc/loadavg").ok().and_then(|text| all_tasks(&text)) else {
+    let Some(running) = fs::read_to_string("/proc/loadavg").ok().and_then(|text| all_tasks(&text)) else {
         return Ok(());
     };
     let (_, hard) = getrlimit(Resource::RLIMIT_NPROC).map_err(failed)?;
@@ -106,9 +124,21 @@ fn all_tasks(loadavg: &str) -> Option<u64> {
 }
 
 /// Gives up files, new sockets, programs and other processes. What is open already stays usable.
-pub fn restrict() -> Result<(), SandboxError> {
-    files::restrict()?;
-    syscalls::restrict()
+pub fn restrict(purpose: SandboxUse) -> Result<(), SandboxError> {
+    files::restrict(&[])?;
+    syscalls::restrict(purpose)
+}
+
+/// For a command that parses pages: as [`restrict`], but the `readable` files can be read, and files in `readable`
+/// folders.
+pub fn enter_for_reading(readable: &[PathBuf]) -> Result<(), SandboxError> {
+    let threads = fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    if threads != 1 {
+        return Err(SandboxError::Threads(threads));
+    }
+    prctl::set_no_new_privs().map_err(SandboxError::NewPrivileges)?;
+    files::restrict(readable)?;
+    syscalls::restrict(SandboxUse::Command)
 }
 
 /// Which parts of the sandbox the kernel supports.
@@ -125,14 +155,17 @@ pub fn kernel_support() -> KernelSupport {
             let failed = Err(SandboxError::NewPrivileges(error));
             return KernelSupport { files: failed.clone(), syscalls: failed };
         }
-        let files = files::restrict().and_then(|()| match std::fs::File::open("/proc/self/status") {
+        let files = files::restrict(&[]).and_then(|()| match fs::File::open("/proc/self/status") {
             Ok(_) => Err(SandboxError::Files("accepted by the kernel, but files can still be opened".to_owned())),
             Err(_) => Ok(()),
         });
-        let calls = syscalls::restrict().and_then(|()| match std::net::UdpSocket::bind(("127.0.0.1", 0)) {
-            Ok(_) => Err(SandboxError::Syscalls("accepted by the kernel, but sockets can still be created".to_owned())),
-            Err(_) => Ok(()),
-        });
+        let calls =
+            syscalls::restrict(SandboxUse::Run).and_then(|()| match std::net::UdpSocket::bind(("127.0.0.1", 0)) {
+                Ok(_) => {
+                    Err(SandboxError::Syscalls("accepted by the kernel, but sockets can still be created".to_owned()))
+                }
+                Err(_) => Ok(()),
+            });
         KernelSupport { files, syscalls: calls }
     });
     let panicked = || KernelSupport { files: Err(SandboxError::Panic), syscalls: Err(SandboxError::Panic) };

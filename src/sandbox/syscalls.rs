@@ -9,7 +9,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use super::SandboxError;
+use super::{SandboxError, SandboxUse};
 
 /// None of these opens a socket, starts a program or a process, or affects another process.
 const ALLOWED: &[i64] = &[
@@ -110,9 +110,9 @@ const ALLOWED_HERE: &[i64] = &[
 const ALLOWED_HERE: &[i64] = &[];
 
 /// Restricts this thread and every thread that it starts, irrevocably.
-pub fn restrict() -> Result<(), SandboxError> {
+pub fn restrict(purpose: SandboxUse) -> Result<(), SandboxError> {
     let failed = |error: &dyn std::fmt::Display| SandboxError::Syscalls(error.to_string());
-    for filter in [no_clone3(), allowed()] {
+    for filter in [no_clone3(), allowed(purpose)] {
         let filter = filter.map_err(|error| failed(&error))?;
         let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| failed(&error))?;
         seccompiler::apply_filter(&program).map_err(|error| failed(&error))?;
@@ -120,7 +120,7 @@ pub fn restrict() -> Result<(), SandboxError> {
     Ok(())
 }
 
-fn arch() -> TargetArch {
+pub(super) fn arch() -> TargetArch {
     std::env::consts::ARCH.try_into().expect("seccompiler knows every machine that pieme is built for")
 }
 
@@ -130,7 +130,7 @@ fn no_clone3() -> Result<SeccompFilter, seccompiler::BackendError> {
     SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32), arch())
 }
 
-fn allowed() -> Result<SeccompFilter, seccompiler::BackendError> {
+fn allowed(purpose: SandboxUse) -> Result<SeccompFilter, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED.iter().chain(ALLOWED_HERE).map(|&call| (call, Vec::new())).collect();
     let thread = libc::CLONE_THREAD as u64;
@@ -146,13 +146,23 @@ fn allowed() -> Result<SeccompFilter, seccompiler::BackendError> {
         // Signals to itself only: abort() after a panic needs it.
         (libc::SYS_tgkill, vec![is(0, own)?]),
         (libc::SYS_prctl, vec![is(0, libc::PR_SET_NAME as u64)?]),
-        (libc::SYS_ioctl, vec![is(1, libc::FIONBIO)?]),
         // Only over an existing connection: no destination address, and no MSG_FASTOPEN, which opens a new one.
         (libc::SYS_sendto, vec![has_not(3, opening)?, is(4, 0)?]),
         // Resource limits can be read, not set.
         (libc::SYS_prlimit64, vec![is(0, 0)?, is(2, 0)?]),
     ] {
         rules.insert(call, vec![SeccompRule::new(conditions)?]);
+    }
+    // Besides: whether stdout is a terminal, and its size.
+    let questions: &[u64] = match purpose {
+        SandboxUse::Command => &[libc::FIONBIO, libc::TCGETS, libc::TCGETS2, libc::TIOCGWINSZ],
+        SandboxUse::Run | SandboxUse::BrowserRun => &[libc::FIONBIO],
+    };
+    let question = |it: &u64| SeccompRule::new(vec![is(1, *it)?]);
+    rules.insert(libc::SYS_ioctl, questions.iter().map(question).collect::<Result<_, _>>()?);
+    if purpose == SandboxUse::BrowserRun {
+        // Of the proxy's listener, which is open already.
+        rules.insert(libc::SYS_accept4, Vec::new());
     }
     // Not F_SETOWN: the kernel sends signals to a socket's owner, which could be the daemon.
     let commands = [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL];

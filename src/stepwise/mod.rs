@@ -1,19 +1,68 @@
-//! SHELL: executes a robot step by step. `pieme step` uses it in its own process, the dashboard in a sandboxed child.
+//! SHELL: executes a robot step by step, in a sandboxed child of the dashboard or of `pieme step`.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::model::{Page, TraceLine};
 use crate::page::Tree;
 use crate::page::text::collapse;
+use crate::page::{form, links};
 use crate::robot::{Stepper, WalkError};
 
 pub use progress::{StepInputError, StepObserver, StepProgress};
 
 /// Length of the excerpt of a page's text.
 const EXCERPT_CHARS: usize = 400;
+/// Links, forms, fields and buttons of a page that are listed.
+const MAX_LISTED: usize = 200;
+/// Characters of a link, a field or a button, and of a page's text.
+const MAX_LINE_CHARS: usize = 500;
+const MAX_TEXT_CHARS: usize = 400_000;
+
+/// What the terminal shows of a page.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct PageContents {
+    pub text: String,
+    /// Text and target of the first links.
+    pub links: Vec<(String, String)>,
+    pub link_count: usize,
+    pub forms: Vec<FormContents>,
+    pub form_count: usize,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct FormContents {
+    pub name: String,
+    pub purpose: String,
+    pub method: String,
+    pub action: String,
+    pub fields: Vec<FieldContents>,
+    pub buttons: Vec<String>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct FieldContents {
+    pub name: String,
+    pub kind: String,
+    pub label: String,
+    pub value: String,
+}
+
+fn field_contents(field: &form::FormField, redact: &impl Fn(&str) -> String) -> FieldContents {
+    FieldContents {
+        name: cut(&field.name, MAX_LINE_CHARS),
+        kind: format!("{:?}", field.kind).to_lowercase(),
+        label: cut(&field.label, MAX_LINE_CHARS),
+        value: redact(&field.value),
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
 
 /// Response headers that help to explain a page.
 const DIAGNOSTIC_HEADERS: &[&str] = &[
@@ -88,6 +137,7 @@ impl<'a> SteppedWalk<'a> {
             "step": index + 1, "verb": self.stepper.steps()[index].verb(), "implied": self.stepper.is_implied(index),
             "ok": failed.is_none(), "failed": failed, "trace": self.trace_json(&watch.trace), "set": set,
             "variables": self.stepper.variables(), "page": page, "new_rows": watch.new_rows, "rows": watch.rows,
+            "pages": watch.pages, "detail_pages": watch.details,
         })
     }
 
@@ -103,19 +153,48 @@ impl<'a> SteppedWalk<'a> {
     }
 
     /// Variables that the step has set: name, value before, value after.
-    pub fn changes(&self) -> Vec<(String, Option<String>, String)> {
+    fn changes(&self) -> Vec<(String, Option<String>, String)> {
         let watch = self.progress.borrow();
         let now = self.stepper.variables().into_iter();
         let changed = now.filter(|(name, after)| watch.variables.get(name) != Some(after));
         changed.map(|(name, after)| (name.clone(), watch.variables.get(&name).cloned(), after)).collect()
     }
 
-    pub fn excerpt(&self, tree: &Tree) -> String {
+    /// The current page's text, links and forms, for the terminal.
+    pub fn page_contents(&self) -> Option<PageContents> {
+        let (page, tree) = self.stepper.page().zip(self.stepper.tree())?;
+        let redact = |text: &str| cut(&self.stepper.redact(text), MAX_LINE_CHARS);
+        let base = links::base(tree, &page.meta.url);
+        let all: Vec<_> = tree.elements("a").filter(|&node| links::is_link(tree, node)).collect();
+        let links = all.iter().take(MAX_LISTED).map(|&node| {
+            let href = tree.attribute(node, "href").unwrap_or_default();
+            let target = links::resolve(&base, href).map_or_else(|| href.to_owned(), String::from);
+            (redact(&collapse(&tree.text(node))), redact(&target))
+        });
+        let forms = form::find_all(tree);
+        let of_form = |it: &form::Form| FormContents {
+            name: redact(&it.describe()),
+            purpose: it.purpose().name().to_owned(),
+            method: if it.post { "post" } else { "get" }.to_owned(),
+            action: redact(it.action.as_deref().unwrap_or("")),
+            fields: it.fields.iter().take(MAX_LISTED).map(|field| field_contents(field, &redact)).collect(),
+            buttons: it.buttons.iter().take(MAX_LISTED).map(|button| redact(&button.text)).collect(),
+        };
+        Some(PageContents {
+            text: cut(&self.stepper.redact(&tree.text(tree.root())), MAX_TEXT_CHARS),
+            links: links.collect(),
+            link_count: all.len(),
+            form_count: forms.len(),
+            forms: forms.iter().take(MAX_LISTED).map(of_form).collect(),
+        })
+    }
+
+    fn excerpt(&self, tree: &Tree) -> String {
         self.stepper.redact(&tree.text(tree.root())).chars().take(EXCERPT_CHARS).collect()
     }
 }
 
-pub fn diagnostic_headers(page: &Page) -> impl Iterator<Item = (&str, &str)> {
+fn diagnostic_headers(page: &Page) -> impl Iterator<Item = (&str, &str)> {
     page.meta
         .headers
         .iter()
@@ -123,7 +202,7 @@ pub fn diagnostic_headers(page: &Page) -> impl Iterator<Item = (&str, &str)> {
         .map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
-pub fn title(tree: &Tree) -> String {
+fn title(tree: &Tree) -> String {
     tree.elements("title").next().map(|node| collapse(&tree.text(node))).unwrap_or_default()
 }
 mod progress;

@@ -38,7 +38,7 @@ pub use page_cache::{PageCache, read_robots, write_robots};
 pub use problem::Problem;
 pub use registry::{FolderChange, RegistryEntry, TaskRegistry};
 pub use relabel::{Relabelling, relabel};
-pub use samples::{Sample, clear_samples, read_samples, write_sample};
+pub use samples::{Sample, clear_samples, read_samples, samples_folder, write_expected_rows, write_sample};
 pub use script_check::{ScriptProblem, check as check_script};
 pub use script_text::ScriptText;
 pub use source::TomlSource;

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use super::Problem;
 use super::folder::{FileError, Folder, PUBLIC_FILE, PUBLIC_FOLDER};
@@ -24,16 +25,35 @@ pub struct Sample {
 /// Writes a page and its expected rows, as `samples/page-0.html` and `samples/page-0.json`.
 pub fn write_sample(dir: &Path, page_index: u32, body: &[u8], expected: &Table) -> Result<(), FileError> {
     let folder = Folder::open(dir)?.make_subfolder(SAMPLES, PUBLIC_FOLDER)?;
-    let json = serde_json::to_vec_pretty(expected)
-        .map_err(|error| FileError::Io { path: folder.path().join(rows_file(page_index)), source: error.into() })?;
     // The rows come last: a page without rows is not a sample yet.
     folder.replace(&page_file(page_index), body, PUBLIC_FILE)?;
-    folder.replace(&rows_file(page_index), &json, PUBLIC_FILE)
+    replace_rows(&folder, page_index, expected)
 }
 
-/// All samples in the order of their numbers.
+/// Writes the expected rows of a sample whose page is there.
+pub fn write_expected_rows(dir: &Path, page_index: u32, expected: &Table) -> Result<(), FileError> {
+    replace_rows(&Folder::open(&samples_folder(dir))?, page_index, expected)
+}
+
+fn replace_rows(folder: &Folder, page_index: u32, expected: &Table) -> Result<(), FileError> {
+    let name = rows_file(page_index);
+    let json = serde_json::to_vec_pretty(expected)
+        .map_err(|error| FileError::Io { path: folder.path().join(&name), source: error.into() })?;
+    folder.replace(&name, &json, PUBLIC_FILE)
+}
+
+/// The folder with the samples of a task folder.
+pub fn samples_folder(dir: &Path) -> PathBuf {
+    dir.join(SAMPLES)
+}
+
+/// All samples in the order of their numbers. Opens no other folder: `pieme test` may read nothing else.
 pub fn read_samples(dir: &Path) -> Result<Vec<Sample>, Problem> {
-    let Some(folder) = Folder::open(dir)?.subfolder(SAMPLES)? else { return Ok(Vec::new()) };
+    let folder = match Folder::open(&samples_folder(dir)) {
+        Ok(folder) => folder,
+        Err(FileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
     let mut samples = Vec::new();
     for index in numbers(&folder)? {
         let Some(json) = folder.read(&rows_file(index), MAX_SAMPLE_BYTES)? else { continue };

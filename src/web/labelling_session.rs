@@ -92,7 +92,7 @@ impl LabellingSession {
 
     async fn inspect(self, web: &SharedState, ask: LabellingQuestion) -> Result<(LabellingAnswer, Vec<u8>), WebError> {
         match web.inspector.inspect(self.folder, self.known, self.compressed_page, ask).await {
-            Some((LabellingAnswer::Refused(sentence), _)) => Err(WebError::Refused(sentence)),
+            Some((LabellingAnswer::Refused(refusal), _)) => Err(WebError::Refused(refusal.sentence)),
             Some(answer) => Ok(answer),
             None => Err(inspection_failed()),
         }

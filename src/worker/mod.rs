@@ -1,9 +1,10 @@
 //! The child process of one job: reads a [`Job`] on stdin, enters the sandbox, and sends the job's messages on stdout.
 //!
 //! It has no database, no environment and no task folder; it sends what it learns or wants stored to the parent. What
-//! it may send depends on the job: a run and a stepping session get a sender of their own type of message, a repair and
-//! an inspection return one answer.
+//! it may send depends on the job: a run and a stepping session get a sender of their own type of message, a repair
+//! returns one answer, an inspection one or a few.
 
+pub mod browser_launcher;
 mod connector;
 mod detail_pages;
 mod inspect;
@@ -22,9 +23,12 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
+use crate::model::task::Engine;
 use crate::model::{Failure, Verdict};
 use crate::protocol::{self, ChildSocket, FrameMessage, Job, RunMessage};
+use crate::robot::{BrowserPaths, LaunchedBrowser};
 use crate::sandbox;
+use crate::sandbox::SandboxUse;
 
 /// The job could not be started.
 const CANNOT_START: u8 = 78;
@@ -47,20 +51,38 @@ pub fn main() -> ExitCode {
     if let Err(problem) = sandbox::apply(job.limits(), job.engine(), job.parent_pid()) {
         return cannot_start(&job, format!("the sandbox could not be set up: {problem}"));
     }
+    let browser = launch_browser(&job);
+    if browser.is_some()
+        && let Err(problem) = sandbox::restrict(SandboxUse::BrowserRun)
+    {
+        return cannot_start(&job, format!("the sandbox could not be set up: {problem}"));
+    }
     match job {
-        Job::Run(job) => run::run(&runtime, &job, inlet),
-        Job::Step(job) => step::run(&runtime, &job, inlet),
+        Job::Run(job) => run::run(&runtime, &job, browser.as_ref(), inlet),
+        Job::Step(job) => step::run(&runtime, &job, browser.as_ref(), inlet),
         Job::Repair(job) => {
             if let Some((answer, page)) = repair::answer(&job, &raw) {
                 write_answer(&answer, &page);
             }
         }
         Job::Inspect(job) => {
-            let (answer, page) = inspect::answer(*job, &raw);
-            write_answer(&answer, &page);
+            for (answer, page) in inspect::answer(*job, &raw) {
+                write_answer(&answer, &page);
+            }
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Starts Chromium where the job needs one. From then on this process needs no right that the sandbox takes.
+fn launch_browser(job: &Job) -> Option<LaunchedBrowser> {
+    let fetch = match job {
+        Job::Run(job) => &job.fetch,
+        Job::Step(job) => &job.fetch,
+        Job::Repair(_) | Job::Inspect(_) => return None,
+    };
+    let paths = BrowserPaths { program: fetch.browser.as_deref(), scratch: fetch.scratch.as_deref() };
+    (fetch.task.fetch.engine == Engine::Browser).then(|| LaunchedBrowser::launch(paths))
 }
 
 /// A run says why it cannot start; of the other jobs the parent only notices that there is no answer.

@@ -9,7 +9,7 @@ use url::Url;
 use crate::model::{CachedPage, RobotsTxt};
 use crate::protocol::bounds::{MAX_HOST_BYTES, MAX_TIME_MS, cut};
 use crate::protocol::{ChildSocket, FetchInput, FetchRequest, ParentAnswer, RunMessage};
-use crate::robot::{BrowserPaths, Connector, HostFuture, RunHost, WalkInput};
+use crate::robot::{Connector, HostFuture, LaunchedBrowser, RunHost, WalkInput};
 
 use super::connector::ParentConnector;
 use super::message_sender::{MessageSender, RequestSender};
@@ -152,7 +152,7 @@ fn ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).min(MAX_TIME_MS)
 }
 
-pub fn walk_input(input: &FetchInput, deadline: Instant) -> WalkInput<'_> {
+pub fn walk_input<'a>(input: &'a FetchInput, browser: Option<&'a LaunchedBrowser>, deadline: Instant) -> WalkInput<'a> {
     WalkInput {
         task: &input.task,
         script: &input.script,
@@ -161,6 +161,6 @@ pub fn walk_input(input: &FetchInput, deadline: Instant) -> WalkInput<'_> {
         files: &input.files,
         cookies: input.cookies.as_deref(),
         deadline,
-        browser_paths: BrowserPaths { program: input.browser.as_deref(), scratch: input.scratch.as_deref() },
+        browser,
     }
 }

@@ -9,6 +9,7 @@ use crate::model::{Failure, Verdict};
 use crate::protocol::bounds::{MAX_COOKIES_BYTES, MAX_SENTENCE_BYTES, cut};
 use crate::protocol::{ChildJob, ChildSocket, RunJob, RunMessage};
 use crate::robot;
+use crate::robot::LaunchedBrowser;
 
 use super::message_sender::MessageSender;
 use super::parent_host::{ParentHost, walk_input};
@@ -18,10 +19,10 @@ use super::row_collector::RowCollector;
 const REPORT_TIME: Duration = Duration::from_secs(2);
 
 /// Runs the job and sends its messages, the verdict last.
-pub fn run(runtime: &Runtime, job: &RunJob, inlet: ChildSocket) {
+pub fn run(runtime: &Runtime, job: &RunJob, browser: Option<&LaunchedBrowser>, inlet: ChildSocket) {
     let sender = MessageSender::start(job.budget());
     let (host, _) = ParentHost::connect(&job.fetch, inlet, sender.requests(), Some(sender.clone()));
-    let mut verdict = walk(runtime, job, host, &sender);
+    let mut verdict = walk(runtime, job, browser, host, &sender);
     verdict.sentence = cut(verdict.sentence, MAX_SENTENCE_BYTES);
     if let Err(error) = sender.send(&RunMessage::End(verdict), &[]) {
         let sentence = format!("the run's statistics are too large: it {error}");
@@ -31,7 +32,13 @@ pub fn run(runtime: &Runtime, job: &RunJob, inlet: ChildSocket) {
     }
 }
 
-fn walk(runtime: &Runtime, job: &RunJob, host: ParentHost, sender: &MessageSender<RunMessage>) -> Verdict {
+fn walk(
+    runtime: &Runtime,
+    job: &RunJob,
+    browser: Option<&LaunchedBrowser>,
+    host: ParentHost,
+    sender: &MessageSender<RunMessage>,
+) -> Verdict {
     let task = &job.fetch.task;
     let limit = task.limits.timeout.0;
     let deadline = Instant::now() + limit.saturating_sub(REPORT_TIME).max(limit / 2);
@@ -39,7 +46,7 @@ fn walk(runtime: &Runtime, job: &RunJob, host: ParentHost, sender: &MessageSende
         Ok(harvest) => harvest,
         Err(sentence) => return Verdict::failed(Failure::Config, sentence),
     };
-    let input = walk_input(&job.fetch, deadline);
+    let input = walk_input(&job.fetch, browser, deadline);
     let walk = runtime.block_on(robot::walk_with_host(Box::new(host), input, &mut harvest));
     // A larger jar could not be read again; without one the next run begins a new session.
     if let Some(json) = walk.cookies.filter(|json| json.len() <= MAX_COOKIES_BYTES) {

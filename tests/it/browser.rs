@@ -7,7 +7,7 @@ use super::stage::{Stage, is_alive, signal_process};
 const BROWSER: &str = "engine = \"browser\"\n";
 
 /// A task with the browser engine on the practice site.
-fn write_task(stage: &Stage, name: &str, path: &str, script: &str) {
+pub fn write_task(stage: &Stage, name: &str, path: &str, script: &str) {
     stage.write_task(name, path, "");
     let file = format!("tasks/{name}/task.toml");
     stage.write(&file, &(stage.read(&file) + BROWSER));
@@ -17,7 +17,7 @@ fn write_task(stage: &Stage, name: &str, path: &str, script: &str) {
 }
 
 /// The processes of this stage's browser, recognised by the profile's path in their command lines.
-fn browsers(stage: &Stage) -> Vec<u32> {
+pub fn browsers(stage: &Stage) -> Vec<u32> {
     let profiles = stage.path("state/runs").display().to_string();
     fs::read_dir("/proc")
         .expect("/proc is there")
@@ -42,7 +42,7 @@ fn profiles(stage: &Stage) -> usize {
 
 #[test]
 fn a_list_made_by_a_script_yields_all_rows_by_its_button() {
-    let stage = Stage::new();
+    let stage = Stage::unprivileged();
     write_task(&stage, "js", "/js/products", "");
     let said = stage.pieme(&["run", "js", "--json"]);
     let verdict = said.json();
@@ -52,7 +52,7 @@ fn a_list_made_by_a_script_yields_all_rows_by_its_button() {
 
 #[test]
 fn an_endless_list_is_scrolled_to_its_end() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::unprivileged();
     write_task(
         &stage,
         "endless",
@@ -68,7 +68,7 @@ fn an_endless_list_is_scrolled_to_its_end() {
 
 #[test]
 fn the_script_clicks_waits_and_scrolls() {
-    let stage = Stage::new();
+    let stage = Stage::unprivileged();
     let script = "[[step]]\nget = '/js/products'\n[[step]]\nwait_for = { css = '.products li:nth-child(12)' }\n\
         [[step]]\nclick = { text = 'load more' }\n[[step]]\nscroll = { times = 2 }\n\
         [[step]]\nexpect = { css = '.products li:nth-child(24)' }\n";
@@ -84,7 +84,7 @@ fn the_script_clicks_waits_and_scrolls() {
 
 #[test]
 fn a_log_in_through_the_browser_survives_the_run() {
-    let stage = Stage::new();
+    let stage = Stage::unprivileged();
     let script = "[[step]]\nlogin = { url = '/login', user = 'demo', password = '${secret:practice_password}', \
         logged_out_if = { text = 'Log in' } }\n[[step]]\nget = '/orders'\n[[step]]\npaginate = {}\n";
     write_task(&stage, "orders", "/orders", script);
@@ -102,7 +102,7 @@ fn a_log_in_through_the_browser_survives_the_run() {
 }
 
 /// A daemon whose run hangs in a browser: the process ids of both.
-fn hanging(stage: &mut Stage) -> (u32, u32) {
+pub fn hanging(stage: &mut Stage) -> (u32, u32) {
     write_task(stage, "hangs", "/bad/hang", "");
     let daemon = stage.start_daemon();
     stage.wait_for("Chromium", || browsers(stage).len() > 3);
@@ -112,7 +112,7 @@ fn hanging(stage: &mut Stage) -> (u32, u32) {
 
 #[test]
 fn a_killed_run_leaves_no_chromium() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::unprivileged();
     let (_, run) = hanging(&mut stage);
     signal_process(run, "-KILL");
     stage.wait_for("Chromium to be gone", || browsers(&stage).is_empty());
@@ -122,7 +122,7 @@ fn a_killed_run_leaves_no_chromium() {
 
 #[test]
 fn a_killed_daemon_leaves_no_chromium_and_the_next_one_removes_its_profile() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::unprivileged();
     hanging(&mut stage);
     stage.signal_daemon("-KILL");
     assert_eq!(stage.daemon_ended(), None, "a signal ended it");
@@ -135,7 +135,7 @@ fn a_killed_daemon_leaves_no_chromium_and_the_next_one_removes_its_profile() {
 
 #[test]
 fn a_missing_chromium_is_said_and_what_to_install() {
-    let stage = Stage::new();
+    let stage = Stage::unprivileged();
     let config = stage.read("config.toml");
     stage.write("config.toml", &format!("{config}browser = \"/nowhere/chromium\"\n"));
     write_task(&stage, "js", "/js/products", "");

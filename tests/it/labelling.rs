@@ -61,7 +61,7 @@ impl Desk {
 
     fn refusal(&self, ask: LabellingQuestion) -> String {
         match self.ask(ask) {
-            (LabellingAnswer::Refused(sentence), _) => sentence,
+            (LabellingAnswer::Refused(refusal), _) => refusal.sentence,
             (other, _) => panic!("{other:?}"),
         }
     }

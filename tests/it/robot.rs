@@ -138,7 +138,6 @@ async fn walk_granted(
     let mut notes = Notes::default();
     let files = BTreeMap::from([("towns.csv".to_owned(), "town,zip\nHalifax,B3H\nTruro,B2N\n".to_owned())]);
     let deadline = Instant::now() + time;
-    let seat = robot::BrowserPaths::default();
     let order = WalkInput {
         task,
         script: &script,
@@ -147,7 +146,7 @@ async fn walk_granted(
         files: &files,
         cookies,
         deadline,
-        browser_paths: seat,
+        browser: None,
     };
     let walk = robot::walk(order, &mut notes).await;
     Walked { notes, walk }

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -22,6 +24,9 @@ pub struct Stage {
     daemon: Option<Child>,
     /// The database, if it is not an SQLite file.
     schema: Option<Schema>,
+    /// The user of the daemon and the commands, if it is not this one, and the opened program `pieme`: another user may
+    /// not be allowed into the build folder.
+    user: Option<(u32, fs::File)>,
     /// Additional environment variables of the daemon and the commands.
     environment: Vec<(String, String)>,
     _runtime: tokio::runtime::Runtime,
@@ -71,7 +76,42 @@ impl Stage {
         fs::create_dir(folder.path().join("tasks")).expect("an empty tasks folder");
         run_seldom(&folder.path().join("ready-made"));
         grant_to_all(&folder.path().join("config.toml"), site.port());
-        Stage { site, folder, daemon: None, schema: None, environment: Vec::new(), _runtime: runtime }
+        Stage { site, folder, daemon: None, schema: None, user: None, environment: Vec::new(), _runtime: runtime }
+    }
+
+    /// As [`Stage::new`]; where the tests run as root, pieme runs as a user of its own. Root may not use a browser.
+    pub fn unprivileged() -> Stage {
+        let mut stage = Stage::new();
+        if nix::unistd::geteuid().is_root() {
+            let program = fs::File::open(env!("CARGO_BIN_EXE_pieme")).expect("the program");
+            stage.user = Some((600_000 + std::process::id() % 100_000, program));
+        }
+        stage
+    }
+
+    /// The user that the daemon and the commands run as, if it is not this one.
+    pub fn user(&self) -> Option<u32> {
+        self.user.as_ref().map(|(user, _)| *user)
+    }
+
+    /// The program under the stage's user, who gets the stage's files first.
+    fn program(&self, path: &Path) -> Command {
+        let Some((user, program)) = &self.user else { return Command::new(path) };
+        self.hand_over();
+        // A program of the stage is its user's.
+        let is_own = path.starts_with(self.folder.path());
+        let opened = PathBuf::from(format!("/proc/self/fd/{}", program.as_raw_fd()));
+        let mut command = Command::new(if is_own { path } else { &opened });
+        command.arg0(path.file_name().expect("a program has a name")).uid(*user).gid(*user);
+        command
+    }
+
+    /// Gives the stage's files to its user.
+    fn hand_over(&self) {
+        if let Some(user) = self.user() {
+            // Fails where a file is removed meanwhile.
+            let _ = Command::new("chown").args(["-R", &format!("{user}:{user}")]).arg(self.path("")).output();
+        }
     }
 
     /// As [`Stage::new`], with its rows in PostgreSQL.
@@ -130,6 +170,7 @@ impl Stage {
         let path = self.path(inside);
         fs::create_dir_all(path.parent().expect("a file stands in a folder")).expect("a folder");
         fs::write(path, text).expect("a file");
+        self.hand_over();
     }
 
     /// Grants an address, `host:port` or a URL, to all tasks; the practice site is granted already.
@@ -192,7 +233,8 @@ impl Stage {
 
     fn spawn_program(&mut self, program: &Path, environment: &[(&str, &str)]) -> u32 {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.path("log")).expect("a log file");
-        let child = Command::new(program)
+        let child = self
+            .program(program)
             .arg("--config")
             .arg(self.path("config.toml"))
             .env("RUST_LOG", "debug,hyper=warn")
@@ -231,7 +273,7 @@ impl Stage {
     }
 
     pub fn pieme(&self, words: &[&str]) -> Said {
-        Command::new(env!("CARGO_BIN_EXE_pieme"))
+        self.program(Path::new(env!("CARGO_BIN_EXE_pieme")))
             .arg("--config")
             .arg(self.path("config.toml"))
             .args(words)
@@ -244,7 +286,7 @@ impl Stage {
 
     /// As `pieme`, for a command that may never end; `None` if it had to be killed.
     pub fn pieme_in_time(&self, words: &[&str]) -> Option<Said> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pieme"));
+        let mut command = self.program(Path::new(env!("CARGO_BIN_EXE_pieme")));
         command.arg("--config").arg(self.path("config.toml")).args(words);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         in_time(&mut command)

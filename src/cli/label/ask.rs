@@ -3,9 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::time::Instant;
 
-use crate::config::Config;
-use crate::labelling::task;
-use crate::labelling::task::{CandidateChoice, TaskProposal};
+use crate::labelling::task::CandidateChoice;
 use crate::learn::teach::Help;
 use crate::learn::template::RowAdjustment;
 use crate::model::counted;
@@ -14,6 +12,7 @@ use crate::tasks::TaskFolder;
 use super::super::CliError;
 use super::column_name;
 use super::keys::{self, KeyPress};
+use super::session::{LabelSession, first_rows};
 use super::side_by_side::{sample, side_by_side};
 use crate::cli::output;
 
@@ -90,16 +89,16 @@ fn interrupted() -> CliError {
 }
 
 /// Shows the last good rows beside the current candidate, and handles keys until one is chosen.
-pub fn ask(config: &Config, proposal: &mut TaskProposal, folder: &TaskFolder) -> Result<LabelAnswer, CliError> {
+pub fn ask(session: &mut LabelSession, folder: &TaskFolder) -> Result<LabelAnswer, CliError> {
     at_terminal()?;
     let began = Instant::now();
     keys::discard_input();
-    output::say(format!("{}: {}", folder.name, output::cell(proposal.study.known.page.url.as_str(), 200)));
+    output::say(format!("{}: {}", folder.name, output::cell(session.known().page.url.as_str(), 200)));
     // Starts at the candidate that was adjusted last.
-    let mut at = proposal.proposal.said.finish.candidate.min(proposal.proposal.candidates.len() - 1);
-    show(proposal, at);
+    let mut at = session.proposal.said.finish.candidate.min(session.proposal.lists.len() - 1);
+    show(session, at);
     loop {
-        let most = proposal.proposal.candidates.len();
+        let most = session.proposal.lists.len();
         let key = read_key(&format!("[{} of {most}] {KEYS}\n> ", at + 1))?;
         let Some(wish) = action_for(key) else {
             output::note("This key has no function here; press ? for all keys.");
@@ -107,31 +106,31 @@ pub fn ask(config: &Config, proposal: &mut TaskProposal, folder: &TaskFolder) ->
         };
         let spent = || Some(began.elapsed().as_secs_f64());
         match wish {
-            LabelAction::Take if proposal.proposal.repairs => {
-                let names = proposal.names(at);
+            LabelAction::Take if session.proposal.repairs => {
+                let names = session.names(at);
                 return Ok(LabelAnswer::Chosen(CandidateChoice { pick: at, names, seconds: spent() }));
             }
             LabelAction::Take | LabelAction::Name => {
                 let each = matches!(wish, LabelAction::Name);
-                return Ok(LabelAnswer::Chosen(CandidateChoice { seconds: spent(), ..ask_names(proposal, at, each)? }));
+                return Ok(LabelAnswer::Chosen(CandidateChoice { seconds: spent(), ..ask_names(session, at, each)? }));
             }
             LabelAction::Quit => return Ok(LabelAnswer::Quit),
             LabelAction::Skip => return Ok(LabelAnswer::Skipped),
             LabelAction::Empty => return Ok(LabelAnswer::Empty),
             LabelAction::Help => output::say(ALL_KEYS),
-            LabelAction::Undo if proposal.proposal.said.finish.adjust.is_empty() => return Ok(LabelAnswer::Undo),
-            LabelAction::Undo => show_change(proposal.adjust(at, None), proposal, at),
-            LabelAction::Adjust(step) => show_change(proposal.adjust(at, Some(step)), proposal, at),
+            LabelAction::Undo if session.proposal.said.finish.adjust.is_empty() => return Ok(LabelAnswer::Undo),
+            LabelAction::Undo => show_change(session.adjust(at, None), session, at),
+            LabelAction::Adjust(step) => show_change(session.adjust(at, Some(step)), session, at),
             LabelAction::Show(number) if (1..=most).contains(&number) => {
                 at = number - 1;
-                show(proposal, at);
+                show(session, at);
             }
             LabelAction::Show(_) => output::note(format!("There are only {} to choose from.", counted(most, "list"))),
             LabelAction::Record => {
                 let record = prompt("A text of the record: ")?;
                 let help = Help { records: vec![record], ..Help::default() };
-                let anew = task::propose(config, folder, &help).map(|anew| (*proposal, at) = (anew, 0));
-                show_change(anew, proposal, at);
+                let anew = session.ask_again(help).map(|()| at = 0);
+                show_change(anew, session, at);
             }
         }
     }
@@ -162,35 +161,35 @@ fn action_for(key: KeyPress) -> Option<LabelAction> {
 }
 
 /// Shows the candidate after a change, or why the change failed.
-fn show_change<E: std::fmt::Display>(done: Result<(), E>, proposal: &TaskProposal, at: usize) {
+fn show_change(done: Result<(), CliError>, session: &LabelSession, at: usize) {
     match done {
-        Ok(()) => show(proposal, at),
-        Err(error) => output::note(error),
+        Ok(()) => show(session, at),
+        Err(error) => output::note(output::cell(&error.sentence, 2_000)),
     }
 }
 
-fn show(proposal: &TaskProposal, place: usize) {
-    let candidate = &proposal.proposal.candidates[place];
-    let (rows, method) = (candidate.table.rows.len(), candidate.method);
-    let listed = sample(&candidate.table, &proposal.names(place));
-    if let Some(limit) = candidate.limit {
+fn show(session: &LabelSession, place: usize) {
+    let list = &session.proposal.lists[place];
+    let (rows, method) = (list.rows, output::cell(&list.method, 20));
+    let listed = sample(&first_rows(list), &list.names);
+    if let Some(limit) = &list.limit {
         output::say(format!("Rows are missing: {limit}."));
     }
-    let Some(good) = &proposal.study.known.good else {
+    let Some(good) = &session.known().good else {
         return output::say(format!("{} on this page ({method})\n{listed}", counted(rows, "row")));
     };
     let new = format!("{} now ({method})\n{listed}", counted(rows, "row"));
     let names: Vec<Option<String>> = good.columns.iter().cloned().map(Some).collect();
     let old = format!("{} before\n{}", counted(good.rows.len(), "row"), sample(good, &names));
     output::say(side_by_side(&old, &new, output::terminal_width().unwrap_or(80)));
-    if let Some(doubt) = proposal.proposal.doubt.as_ref().filter(|_| place == 0) {
+    if let Some(doubt) = session.proposal.doubt.as_ref().filter(|_| place == 0) {
         output::say(format!("Check carefully: {}.", output::cell(doubt, 200)));
     }
 }
 
-fn ask_names(proposal: &TaskProposal, pick: usize, each: bool) -> Result<CandidateChoice, CliError> {
-    let mut names = proposal.names(pick);
-    let kept: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+fn ask_names(session: &LabelSession, pick: usize, each: bool) -> Result<CandidateChoice, CliError> {
+    let mut names = session.names(pick);
+    let kept: Vec<String> = names.iter().flatten().map(|name| output::cell(name, 60)).collect();
     let more = names.len() - kept.len();
     let question = format!(
         "\nColumns: {}\n[Enter = use these, e = choose and name them, {more} more available] ",
@@ -199,11 +198,10 @@ fn ask_names(proposal: &TaskProposal, pick: usize, each: bool) -> Result<Candida
     if !each && !wants_to_name(&question)? {
         return Ok(CandidateChoice { pick, names, seconds: None });
     }
-    let candidate = &proposal.proposal.candidates[pick];
+    let list = &session.proposal.lists[pick];
     output::say("Enter keeps the name in brackets, `-` omits the column, `.` keeps all remaining names.");
     for (column, name) in names.iter_mut().enumerate() {
-        let mut values: Vec<&str> =
-            candidate.table.rows.iter().filter_map(|row| row.cells[column].as_deref()).collect();
+        let mut values: Vec<&str> = list.records.iter().filter_map(|row| row.get(column)?.as_deref()).collect();
         values.dedup();
         let shown: Vec<String> = values.iter().take(3).map(|it| output::cell(it, CELL_WIDTH)).collect();
         let kept = name.clone().unwrap_or_else(|| "-".to_owned());

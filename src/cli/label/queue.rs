@@ -8,6 +8,7 @@ use crate::store::ReviewAction;
 use super::super::resort::resort;
 use super::super::{CliError, VerbResult, exit, open_reader, task_folder};
 use super::ask::{LabelAnswer, ask};
+use super::session::StoredPage;
 use super::{Args, accept, confirm_empty, default_choice};
 use crate::cli::output;
 
@@ -51,14 +52,11 @@ pub(crate) fn run(config: &Config, args: &Args) -> VerbResult {
 /// Asks about one task and applies the answer.
 fn label_task(config: &Config, args: &Args, name: &TaskName) -> Result<LabelAnswer, CliError> {
     let folder = task_folder(config, name)?;
-    let mut proposal = task::propose(config, &folder, &args.help.to_help(None))?;
-    let answer = if args.picked.yes {
-        LabelAnswer::Chosen(default_choice(&proposal, 0)?)
-    } else {
-        ask(config, &mut proposal, &folder)?
-    };
+    let mut session = StoredPage::load(config, &folder)?.propose(args.help.to_help(None))?;
+    let answer =
+        if args.picked.yes { LabelAnswer::Chosen(default_choice(&session, 0)?) } else { ask(&mut session, &folder)? };
     match &answer {
-        LabelAnswer::Chosen(choice) => drop(accept(config, &folder, &proposal, choice, args.no_run)?),
+        LabelAnswer::Chosen(choice) => drop(accept(config, &folder, &session, choice, args.no_run)?),
         LabelAnswer::Empty => drop(confirm_empty(&folder)?),
         LabelAnswer::Skipped | LabelAnswer::Undo | LabelAnswer::Quit => {}
     }

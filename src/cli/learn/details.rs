@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::{CliError, read_page};
+use super::super::{CliError, PageSandbox};
 use super::{preview, show};
 use crate::cli::output;
 use crate::learn::apply::visible;
@@ -12,9 +12,9 @@ use crate::learn::teach::{DetailPage, JoinedCandidate};
 use crate::learn::{Candidate, ListAndDetail};
 use crate::model::counted;
 
-pub(super) fn read(path: &Path) -> Result<DetailPage, CliError> {
+pub(super) fn read(path: &Path, sandbox: &PageSandbox) -> Result<DetailPage, CliError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(DetailPage { page: read_page(path)?, name })
+    Ok(DetailPage { page: sandbox.read_page(path)?, name })
 }
 
 /// The candidates with list and detail columns, and the template of the detail pages.

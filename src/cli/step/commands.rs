@@ -8,26 +8,26 @@ use crate::cli::{CliError, output};
 use crate::model::counted;
 
 /// Executes commands until `q` or the end of input.
-pub(super) fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
+pub(super) fn listen(walk: &mut TerminalWalk) -> Result<(), CliError> {
     show::next(walk);
     loop {
         let Some(line) = output::prompt("> ")? else { return Ok(()) };
         let (word, rest) = line.split_once(' ').map_or((line.as_str(), ""), |(word, rest)| (word, rest.trim()));
         match word {
             "" | "n" => {
-                if walk.walk.stepper.steps_done() == walk.walk.stepper.steps().len() {
+                if walk.done() == walk.steps.len() {
                     output::say("There is no step left: b goes back, q quits.");
                     continue;
                 }
-                walk.step(show::step);
+                walk.step()?;
                 show::next(walk);
             }
             "r" => {
-                while walk.step(show::step) {}
+                while walk.step()? {}
                 show::next(walk);
             }
             "b" => {
-                if walk.walk.back() {
+                if walk.back()? {
                     show::page(walk);
                     show::next(walk);
                 } else {
@@ -46,14 +46,19 @@ pub(super) fn listen(walk: &mut TerminalWalk<'_>) -> Result<(), CliError> {
 }
 
 /// Writes the page with secrets removed; never overwrites a file.
-fn write(walk: &TerminalWalk<'_>, file: &str) -> String {
+fn write(walk: &TerminalWalk, file: &str) -> String {
     if file.is_empty() {
         return "Give a file: w page.html".to_owned();
     }
-    let Some(page) = walk.walk.stepper.page() else { return "No page yet.".to_owned() };
-    let written = std::fs::File::create_new(Path::new(file)).and_then(|mut file| file.write_all(&page.body));
+    if walk.last("page").is_null() {
+        return "No page yet.".to_owned();
+    }
+    if walk.page.is_empty() {
+        return "The page is empty, or larger than 8 MB.".to_owned();
+    }
+    let written = std::fs::File::create_new(Path::new(file)).and_then(|mut file| file.write_all(&walk.page));
     match written {
-        Ok(()) => format!("Wrote {} to {file}", counted(page.body.len(), "byte")),
+        Ok(()) => format!("Wrote {} to {file}", counted(walk.page.len(), "byte")),
         Err(error) => format!("Cannot write {file}: {error}"),
     }
 }

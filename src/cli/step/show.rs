@@ -1,24 +1,20 @@
-//! Prints a step and the page it leads to.
+//! Prints a step and the page it leads to. All texts come from the robot's process, which has read the site's pages.
 
-use url::Url;
+use serde_json::Value;
 
 use super::TerminalWalk;
 use crate::cli::output;
 use crate::model::{TaskName, counted};
-use crate::page::Tree;
-use crate::page::text::collapse;
-use crate::page::{form, links};
 use crate::show::times;
-use crate::stepwise::{diagnostic_headers, title};
+use crate::stepwise::PageContents;
 
 const LINE: usize = 200;
 /// Width of the excerpt of a page's text.
 const EXCERPT: usize = 400;
-const LISTED: usize = 200;
 
-pub(crate) fn head(walk: &TerminalWalk<'_>, name: &TaskName) {
-    let all = walk.walk.stepper.steps().len();
-    let from = if walk.walk.stepper.is_implied(0) { "without a robot.toml" } else { "of robot.toml" };
+pub(crate) fn head(walk: &TerminalWalk, name: &TaskName) {
+    let all = walk.steps.len();
+    let from = if walk.written_steps == 0 { "without a robot.toml" } else { "of robot.toml" };
     output::say(format!("{name}: {} {from}", counted(all, "step")));
     output::say(
         "Enter = next, b = back, r = run the rest, p = page, l = links, f = forms, v = variables, w FILE = write page, \
@@ -27,8 +23,8 @@ pub(crate) fn head(walk: &TerminalWalk<'_>, name: &TaskName) {
 }
 
 /// The step that comes next.
-pub(crate) fn next(walk: &TerminalWalk<'_>) {
-    let (at, all) = (walk.walk.stepper.steps_done(), walk.walk.stepper.steps().len());
+pub(crate) fn next(walk: &TerminalWalk) {
+    let (at, all) = (walk.done(), walk.steps.len());
     if at == all {
         output::say(format!("\nAll {} done: {}", counted(all, "step"), rows_so_far(walk)));
         return;
@@ -38,48 +34,51 @@ pub(crate) fn next(walk: &TerminalWalk<'_>) {
 }
 
 /// What a step did.
-pub(crate) fn step(walk: &TerminalWalk<'_>, index: usize) {
-    let watch = walk.walk.progress.borrow();
-    output::say(format!("── step {} ({})", index + 1, walk.walk.stepper.steps()[index].verb()));
-    for line in &watch.trace {
-        let inner = line.verb.split_once(" › ").map(|(_, inner)| format!("{inner}: ")).unwrap_or_default();
-        let since = times::since(walk.walk.stepper.step_started_at(), line.at);
-        output::say(format!("  {since:>9} {}", output::cell(&format!("{inner}{}", line.text), LINE)));
+pub(crate) fn step(walk: &TerminalWalk, index: usize) {
+    output::say(format!("── step {} ({})", index + 1, walk.steps[index].verb()));
+    for line in walk.last("trace").as_array().into_iter().flatten() {
+        let (verb, text) = (text_of(line, "verb"), text_of(line, "text"));
+        let inner = verb.split_once(" › ").map(|(_, inner)| format!("{inner}: ")).unwrap_or_default();
+        let since = times::after(line["since_step_ms"].as_u64().unwrap_or(0));
+        output::say(format!("  {since:>9} {}", output::cell(&format!("{inner}{text}"), LINE)));
     }
-    drop(watch);
     // A variable that is set for the first time is in the trace.
-    for (name, before, after) in walk.walk.changes() {
+    for (name, before, after) in walk.changes() {
         if let Some(before) = before {
-            output::say(format!("  {name} was {}, is now {}", output::cell(&before, 60), output::cell(&after, 60)));
+            let (name, before) = (output::cell(&name, 60), output::cell(&before, 60));
+            output::say(format!("  {name} was {before}, is now {}", output::cell(&after, 60)));
         }
     }
     page(walk);
-    if let Some(trouble) = &walk.walk.error {
-        output::say(format!("  FAILED ({}): {}", trouble.cause, output::cell(&trouble.sentence, 2_000)));
+    if let Some((cause, sentence)) = walk.failure() {
+        output::say(format!("  FAILED ({cause}): {}", output::cell(&sentence, 2_000)));
     }
 }
 
 /// The current page.
-pub(crate) fn page(walk: &TerminalWalk<'_>) {
-    let (Some(page), Some(tree)) = (walk.walk.stepper.page(), walk.walk.stepper.tree()) else {
+pub(crate) fn page(walk: &TerminalWalk) {
+    let page = walk.last("page");
+    if page.is_null() {
         return output::say("  No page yet.");
-    };
-    let meta = &page.meta;
-    output::say(format!("  page    {}", output::cell(meta.url.as_str(), LINE)));
-    output::say(format!("  answer  {}, {}, {} ms", meta.status, counted(page.body.len(), "byte"), meta.elapsed_ms));
-    for (name, value) in diagnostic_headers(&page) {
-        output::say(format!("          {name}: {}", output::cell(value, 120)));
     }
-    output::say(format!("  title   {}", output::cell(&walk.walk.stepper.redact(&title(tree)), LINE)));
-    output::say(format!("  text    {}", output::cell(&walk.walk.excerpt(tree), EXCERPT)));
-    output::say(format!("  rows    {}", rows_here(walk, tree)));
+    let number = |field: &str| page[field].as_u64().unwrap_or(0);
+    output::say(format!("  page    {}", output::cell(text_of(page, "url"), LINE)));
+    let (bytes, took) = (counted(number("bytes"), "byte"), number("elapsed_ms"));
+    output::say(format!("  answer  {}, {bytes}, {took} ms", number("status")));
+    for (name, value) in page["headers"].as_object().into_iter().flatten() {
+        let value = value.as_str().unwrap_or_default();
+        output::say(format!("          {}: {}", output::cell(name, 60), output::cell(value, 120)));
+    }
+    output::say(format!("  title   {}", output::cell(text_of(page, "title"), LINE)));
+    output::say(format!("  text    {}", output::cell(text_of(page, "text"), EXCERPT)));
+    output::say(format!("  rows    {}", rows_here(walk, page)));
 }
 
 /// The page's text, broken into lines.
-pub(crate) fn text(walk: &TerminalWalk<'_>) {
-    let Some(tree) = walk.walk.stepper.tree() else { return output::say("No page yet.") };
+pub(crate) fn text(walk: &TerminalWalk) {
+    let Some(contents) = contents(walk) else { return };
     let mut line = String::new();
-    for word in walk.walk.stepper.redact(&tree.text(tree.root())).split(' ') {
+    for word in contents.text.split(' ') {
         if line.chars().count() + word.chars().count() > 110 {
             output::say(output::cell(&line, LINE));
             line.clear();
@@ -89,74 +88,76 @@ pub(crate) fn text(walk: &TerminalWalk<'_>) {
     output::say(output::cell(&line, LINE));
 }
 
-pub(crate) fn links(walk: &TerminalWalk<'_>) {
-    let (Some(page), Some(tree)) = (walk.walk.stepper.page(), walk.walk.stepper.tree()) else {
-        return output::say("No page yet.");
-    };
-    let base = links::base(tree, &page.meta.url);
-    let all: Vec<_> = tree.elements("a").filter(|&node| links::is_link(tree, node)).collect();
-    for &node in all.iter().take(LISTED) {
-        let href = tree.attribute(node, "href").unwrap_or_default();
-        let target = links::resolve(&base, href).map_or_else(|| href.to_owned(), Url::into);
-        let (text, target) = (walk.walk.stepper.redact(&collapse(&tree.text(node))), walk.walk.stepper.redact(&target));
-        output::say(format!("  {}  {}", output::cell(&text, 60), output::cell(&target, LINE)));
+pub(crate) fn links(walk: &TerminalWalk) {
+    let Some(contents) = contents(walk) else { return };
+    for (text, target) in &contents.links {
+        output::say(format!("  {}  {}", output::cell(text, 60), output::cell(target, LINE)));
     }
-    output::say(format!(
-        "{}{}",
-        counted(all.len(), "link"),
-        if all.len() > LISTED { format!(", the first {LISTED} shown") } else { String::new() }
-    ));
+    let listed = contents.links.len();
+    let rest = if contents.link_count > listed { format!(", the first {listed} shown") } else { String::new() };
+    output::say(format!("{}{rest}", counted(contents.link_count, "link")));
 }
 
-pub(crate) fn forms(walk: &TerminalWalk<'_>) {
-    let Some(tree) = walk.walk.stepper.tree() else { return output::say("No page yet.") };
-    let all = form::find_all(tree);
-    for it in &all {
-        let method = if it.post { "post" } else { "get" };
-        let action = walk.walk.stepper.redact(it.action.as_deref().unwrap_or(""));
-        let (name, purpose) = (walk.walk.stepper.redact(&it.describe()), it.purpose().name());
-        output::say(format!("  “{}” ({purpose}): {method} {}", output::cell(&name, 60), output::cell(&action, 120)));
-        for field in it.fields.iter().take(LISTED) {
-            let value = walk.walk.stepper.redact(&field.value);
-            let kind = format!("{:?}", field.kind).to_lowercase();
+pub(crate) fn forms(walk: &TerminalWalk) {
+    let Some(contents) = contents(walk) else { return };
+    for it in &contents.forms {
+        let (name, action) = (output::cell(&it.name, 60), output::cell(&it.action, 120));
+        let (purpose, method) = (output::cell(&it.purpose, 20), output::cell(&it.method, 10));
+        output::say(format!("  “{name}” ({purpose}): {method} {action}"));
+        for field in &it.fields {
             output::say(format!(
-                "    {} ({kind}) {} = {}",
+                "    {} ({}) {} = {}",
                 output::cell(&field.name, 60),
+                output::cell(&field.kind, 20),
                 output::cell(&field.label, 40),
-                output::cell(&value, 40)
+                output::cell(&field.value, 40)
             ));
         }
         for button in &it.buttons {
-            output::say(format!("    [{}]", output::cell(&button.text, 60)));
+            output::say(format!("    [{}]", output::cell(button, 60)));
         }
     }
-    output::say(counted(all.len(), "form"));
+    output::say(counted(contents.form_count, "form"));
 }
 
-pub(super) fn variables(walk: &TerminalWalk<'_>) {
-    let all = walk.walk.stepper.variables();
+pub(super) fn variables(walk: &TerminalWalk) {
+    let all = walk.variables();
     if all.is_empty() {
         output::say("No variable is set.");
     }
     for (name, value) in all {
-        output::say(format!("  {name} = {}", output::cell(&value, LINE)));
+        output::say(format!("  {} = {}", output::cell(&name, 60), output::cell(&value, LINE)));
     }
 }
 
-fn rows_here(walk: &TerminalWalk<'_>, tree: &Tree) -> String {
-    let watch = walk.walk.progress.borrow();
-    match watch.match_page(tree) {
-        Some((rows, similarity)) => {
+/// The page's text, links and forms; says so where there are none.
+fn contents(walk: &TerminalWalk) -> Option<PageContents> {
+    let contents = walk.contents();
+    if contents.is_none() {
+        let is_large = !walk.last("page").is_null();
+        output::say(if is_large { "The page is too large to be shown here." } else { "No page yet." });
+    }
+    contents
+}
+
+fn rows_here(walk: &TerminalWalk, page: &Value) -> String {
+    match (page["rows"].as_u64(), page["similarity"].as_f64()) {
+        (Some(rows), Some(similarity)) => {
             format!("{rows} on this page with the template (similarity {similarity:.2}); {}", rows_so_far(walk))
         }
-        None if watch.has_template() => "none".to_owned(),
-        None => "there is no template yet; the first extraction learns one".to_owned(),
+        _ => "there is no template yet; the first extraction learns one".to_owned(),
     }
 }
 
-fn rows_so_far(walk: &TerminalWalk<'_>) -> String {
-    let watch = walk.walk.progress.borrow();
-    let details =
-        if watch.details > 0 { format!(", {}", counted(watch.details, "detail page")) } else { String::new() };
-    format!("{} extracted from {} so far{details}", counted(watch.rows, "row"), counted(watch.pages, "page"))
+fn rows_so_far(walk: &TerminalWalk) -> String {
+    let number = |field: &str| walk.last(field).as_u64().unwrap_or(0);
+    let details = match number("detail_pages") {
+        0 => String::new(),
+        details => format!(", {}", counted(details, "detail page")),
+    };
+    format!("{} extracted from {} so far{details}", counted(number("rows"), "row"), counted(number("pages"), "page"))
+}
+
+fn text_of<'v>(value: &'v Value, field: &str) -> &'v str {
+    value[field].as_str().unwrap_or_default()
 }

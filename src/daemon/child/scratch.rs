@@ -1,4 +1,5 @@
-//! The scratch folder of a run, for a browser's profile. The parent removes it: a run that is killed cannot clean up.
+//! The scratch folder of a run, for a browser's profile. The parent removes it, and ends the browser's processes that
+//! are left: a run in its sandbox can do neither.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -8,18 +9,30 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::model::RunId;
+use crate::process::kill_processes_naming;
+
+/// In its profile Chromium creates `/org.chromium.Chromium.123456/SingletonSocket`, and a socket's path has at most 107
+/// bytes. Where the state folder's path is too long for that, the profile is in the system's temporary folder.
+const MAX_PATH_BYTES: usize = 107 - 45;
 
 /// Removed with everything in it when it is dropped.
 pub struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
     pub fn new(config: &Config, run: RunId) -> io::Result<ScratchFolder> {
-        // Short, because a browser creates sockets in it, whose paths have at most 108 bytes. The end of the id is
-        // random.
+        // The end of the id is random.
         let name = run.0.simple().to_string().split_off(20);
-        let path = scratch_root(config).join(name);
-        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-        Ok(ScratchFolder(path))
+        let path = scratch_root(config).join(&name);
+        let is_short = path.as_os_str().len() <= MAX_PATH_BYTES;
+        let create =
+            |path: PathBuf| DirBuilder::new().recursive(true).mode(0o700).create(&path).map(|()| ScratchFolder(path));
+        let elsewhere = || create(std::env::temp_dir().join(format!("pieme-browser-{name}")));
+        match is_short.then(|| create(path)) {
+            None => elsewhere(),
+            // `pieme step` of a member of the group, who may not write the state folder.
+            Some(Err(error)) if error.kind() == io::ErrorKind::PermissionDenied => elsewhere(),
+            Some(made) => made,
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -34,6 +47,8 @@ impl ScratchFolder {
 
 impl Drop for ScratchFolder {
     fn drop(&mut self) {
+        // Chromium's crash handlers leave the run's process group.
+        kill_processes_naming(&self.0);
         remove(&self.0);
     }
 }

@@ -8,5 +8,6 @@ pub mod progress;
 mod repair;
 pub mod runner;
 pub mod start;
+pub mod stepping;
 pub mod stop;
 pub(super) mod verdict;

@@ -94,7 +94,8 @@ async fn run_repair_job(
             return None;
         }
     };
-    let (RepairAnswer(repair), body) = run_page_job(spawner, run, job, raw, wait_for_stop(&mut stop)).await?;
+    let answers = run_page_job(spawner, run, job, raw, 1, wait_for_stop(&mut stop)).await?;
+    let (RepairAnswer(repair), body) = answers.into_iter().next()?;
     let (task, proposals) = (&folder.name, repair.proposals.len());
     tracing::info!(%run, %task, proposals, doubt = repair.doubt, "{task}: repair finished, proposals: {proposals}");
     Some(RepairResult { repaired: repair, body })

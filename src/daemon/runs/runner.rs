@@ -18,8 +18,8 @@ use crate::daemon::child::stepping::StepProcess;
 use crate::daemon::schedule::crash_backoff;
 use crate::daemon::store_handle::StoreHandle;
 use crate::daemon::threads;
-use crate::model::{Failure, RunId, StepwiseState, TaskName, Verdict, shortage};
-use crate::protocol::{RunJob, StepJob};
+use crate::model::{Failure, RunId, StepwiseState, Verdict, shortage};
+use crate::protocol::{RunJob, StepAudience};
 use crate::store::{BeginOutcome, RunStart, Store, StoreError, Trigger};
 use crate::tasks;
 use crate::tasks::TaskFolder;
@@ -28,6 +28,7 @@ use super::collect::{Collector, RunReport, TraceListener};
 use super::job;
 use super::progress::ProgressBoard;
 use super::repair::{self, RepairResult};
+use super::stepping::{StepStartError, start_stepping};
 use super::verdict::{child_verdict, crash_verdict, store_failure};
 
 /// The child reports its own timeout; if it has not, it is killed this much later.
@@ -64,18 +65,6 @@ pub enum RunResult {
     SlotTaken,
     /// The task was assigned to another daemon.
     NotOurs,
-}
-
-/// Why a stepping session could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum StepStartError {
-    /// The job could not be built.
-    #[error("{0}")]
-    Job(String),
-    #[error("starting the process failed: {}", shortage::in_words(.0))]
-    Spawn(io::Error),
-    #[error("the robot could not be started; `pieme run {0}` says why")]
-    NoAnswer(TaskName),
 }
 
 /// How a run ended.
@@ -156,17 +145,10 @@ impl Runner {
         Ok(self.record_end(folder, run, end).await)
     }
 
-    /// Starts a stepping session and waits until it is ready for the first step.
+    /// Starts a stepping session of the dashboard.
     pub async fn start_stepping(&self, folder: &TaskFolder) -> Result<(StepProcess, StepwiseState), StepStartError> {
-        let built = job::fetch_input(&self.config, folder, RunId::new());
-        let (fetch, scratch) = built.map_err(|verdict| StepStartError::Job(verdict.sentence))?;
-        let started =
-            StepProcess::start(&self.spawner, self.host_limiter.clone(), folder, StepJob { fetch }, scratch).await;
-        let mut process = started.map_err(StepStartError::Spawn)?;
-        match process.first_state().await {
-            Some(state) => Ok((process, state)),
-            None => Err(StepStartError::NoAnswer(folder.name.clone())),
-        }
+        let limiter = self.host_limiter.clone();
+        start_stepping(&self.config, &self.spawner, limiter, folder, StepAudience::Dashboard).await
     }
 
     /// Runs the child and returns the verdict, which is not stored yet.

@@ -45,29 +45,6 @@ pub struct AcceptedList {
 }
 
 impl PageLabeller {
-    /// Assigns names given in order to a candidate's columns: to the shown columns, or to all of them.
-    pub fn assign_names(
-        &self,
-        proposal: &ListProposal,
-        pick: usize,
-        given: Vec<Option<String>>,
-    ) -> Result<Vec<Option<String>>, PageLabellingError> {
-        let most = proposal.candidates.len();
-        if pick >= most {
-            return Err(PageLabellingError::NoSuchCandidate { given: pick + 1, most });
-        }
-        let mut names = self.names(proposal, pick);
-        let shown: Vec<String> = names.iter().flatten().cloned().collect();
-        if given.len() == names.len() {
-            return Ok(given);
-        }
-        if given.len() != shown.len() {
-            return Err(PageLabellingError::NameCount { pick: pick + 1, shown, given: given.len() });
-        }
-        names.iter_mut().filter(|name| name.is_some()).zip(given).for_each(|(name, new)| *name = new);
-        Ok(names)
-    }
-
     pub fn accept(
         &self,
         proposal: &ListProposal,

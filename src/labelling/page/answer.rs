@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{AcceptedList, CandidateChoice, LabellingContext, ListProposal, PageLabeller};
+use super::{AcceptedList, CandidateChoice, LabellingContext, ListProposal, PageLabeller, PageLabellingError};
 use crate::learn::Candidate;
 use crate::learn::teach::Help;
-use crate::model::{Row, RunId};
+use crate::model::{Row, RunId, Table};
 use crate::page::tokens::Span;
 use crate::page::{Tokens, sanitise};
 
@@ -29,6 +29,8 @@ pub struct LabellingRequest {
 pub enum LabellingQuestion {
     /// Propose lists, with this help.
     Lists(Help),
+    /// As `Lists`, followed by all rows of each list.
+    Rows(Help),
     /// Accept one of the lists.
     Take(Help, CandidateChoice),
     /// Render the page.
@@ -39,12 +41,41 @@ pub enum LabellingQuestion {
 #[serde(rename_all = "lowercase")]
 pub enum LabellingAnswer {
     Lists(Box<ProposalView>),
+    /// All rows of the next list.
+    Rows(Table),
     /// The page's bytes follow.
     Taken(Box<AcceptedList>),
+    /// More of the page's bytes.
+    More,
     /// Sanitised HTML of the page follows.
     Page,
     /// The help does not fit the page; says why.
-    Refused(String),
+    Refused(LabellingRefusal),
+}
+
+/// Why a labelling question has no answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LabellingRefusal {
+    pub fault: LabellingFault,
+    pub sentence: String,
+}
+
+/// What has to change for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabellingFault {
+    /// The page has no list, or is too large.
+    Page,
+    /// The person's help or choice.
+    Input,
+    /// The task's columns.
+    Task,
+}
+
+impl LabellingRefusal {
+    pub fn of_page(sentence: &str) -> LabellingAnswer {
+        LabellingAnswer::Refused(LabellingRefusal { fault: LabellingFault::Page, sentence: sentence.to_owned() })
+    }
 }
 
 /// A proposal as a person sees it.
@@ -61,6 +92,7 @@ pub struct ProposalView {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CandidateView {
     pub method: String,
+    pub score: f64,
     pub rows: usize,
     /// The template in readable notation.
     pub template: String,
@@ -72,24 +104,49 @@ pub struct CandidateView {
     pub records: Vec<Vec<Option<String>>>,
     /// First and last line of each row on the page.
     pub places: Vec<(LineRef, LineRef)>,
+    /// The limit that cut the list off.
+    pub limit: Option<String>,
 }
 
 /// An element's node; in a listing, a text node and the offset at which the line begins.
 pub type LineRef = (u32, u32);
 
-/// The answer and the bytes that follow it.
-pub fn answer(study: PageLabeller, ask: &LabellingQuestion) -> (LabellingAnswer, Vec<u8>) {
+/// The answers, each with the bytes that follow it.
+pub fn answer(study: PageLabeller, ask: &LabellingQuestion) -> Vec<(LabellingAnswer, Vec<u8>)> {
     let answered = match ask {
-        LabellingQuestion::Page => Ok((LabellingAnswer::Page, sanitise::html(study.tree()).into_bytes())),
+        LabellingQuestion::Page => Ok(vec![(LabellingAnswer::Page, sanitise::html(study.tree()).into_bytes())]),
         LabellingQuestion::Lists(help) => study
             .propose(help)
-            .map(|proposal| (LabellingAnswer::Lists(Box::new(proposal_view(&study, proposal))), Vec::new())),
+            .map(|proposal| vec![(LabellingAnswer::Lists(Box::new(proposal_view(&study, proposal))), Vec::new())]),
+        LabellingQuestion::Rows(help) => study.propose(help).map(|proposal| lists_and_rows(&study, proposal)),
         LabellingQuestion::Take(help, choice) => study
             .propose(help)
             .and_then(|proposal| study.accept(&proposal, choice))
-            .map(|accepted| (LabellingAnswer::Taken(Box::new(accepted)), study.body)),
+            .map(|accepted| vec![(LabellingAnswer::Taken(Box::new(accepted)), study.body)]),
     };
-    answered.unwrap_or_else(|error| (LabellingAnswer::Refused(error.to_string()), Vec::new()))
+    answered.unwrap_or_else(|error| vec![(rejection(&error), Vec::new())])
+}
+
+fn lists_and_rows(study: &PageLabeller, mut proposal: ListProposal) -> Vec<(LabellingAnswer, Vec<u8>)> {
+    let tables: Vec<Table> = proposal.candidates.iter().map(|it| it.table.clone()).collect();
+    // Nothing is outlined in a terminal.
+    proposal.candidates.iter_mut().for_each(|it| it.row_spans.clear());
+    let lists = LabellingAnswer::Lists(Box::new(proposal_view(study, proposal)));
+    let rows = tables.into_iter().map(LabellingAnswer::Rows);
+    std::iter::once(lists).chain(rows).map(|answer| (answer, Vec::new())).collect()
+}
+
+fn rejection(error: &PageLabellingError) -> LabellingAnswer {
+    let fault = match error {
+        PageLabellingError::NoList(_) | PageLabellingError::NotWhole(_) => LabellingFault::Page,
+        PageLabellingError::NoSuchCandidate { .. }
+        | PageLabellingError::NameCount { .. }
+        | PageLabellingError::NameTwice(_)
+        | PageLabellingError::NoColumns
+        | PageLabellingError::Help(_) => LabellingFault::Input,
+        PageLabellingError::Columns(_) => LabellingFault::Task,
+    };
+    LabellingAnswer::Refused(LabellingRefusal { fault, sentence: error.to_string() })
 }
 
 fn proposal_view(study: &PageLabeller, proposal: ListProposal) -> ProposalView {
@@ -111,11 +168,13 @@ fn candidate_view(candidate: &Candidate, names: Vec<Option<String>>, tokens: &To
     let cells = |row: &Row| row.cells.iter().map(|cell| cell.as_ref().map(cut)).collect();
     CandidateView {
         method: candidate.method.to_owned(),
+        score: candidate.score,
         rows: candidate.table.rows.len(),
         template: candidate.template.to_string(),
         columns: candidate.table.columns.clone(),
         names,
         records: candidate.table.rows.iter().take(MAX_SHOWN_ROWS).map(cells).collect(),
+        limit: candidate.limit.map(|limit| limit.to_string()),
         places: candidate.row_spans.iter().take(MAX_OUTLINED_ROWS).filter_map(|&row| line_range(tokens, row)).collect(),
     }
 }
@@ -127,4 +186,23 @@ fn line_range(tokens: &Tokens<'_>, row: Span) -> Option<(LineRef, LineRef)> {
     let first = row.first()?.line();
     let last = row.iter().rev().find(|token| token.is_visible() && token.line() >= first)?.line();
     Some((first, last))
+}
+
+/// Assigns names given in order to a list's columns: to the shown columns, or to all of them.
+pub fn assign_names(
+    lists: &[CandidateView],
+    pick: usize,
+    given: Vec<Option<String>>,
+) -> Result<Vec<Option<String>>, PageLabellingError> {
+    let none = || PageLabellingError::NoSuchCandidate { given: pick + 1, most: lists.len() };
+    let mut names = lists.get(pick).ok_or_else(none)?.names.clone();
+    let shown: Vec<String> = names.iter().flatten().cloned().collect();
+    if given.len() == names.len() {
+        return Ok(given);
+    }
+    if given.len() != shown.len() {
+        return Err(PageLabellingError::NameCount { pick: pick + 1, shown, given: given.len() });
+    }
+    names.iter_mut().filter(|name| name.is_some()).zip(given).for_each(|(name, new)| *name = new);
+    Ok(names)
 }

@@ -1,7 +1,6 @@
 //! PURE: labels one page: stored page, task context and a person's help → candidate lists → the accepted list.
 //!
-//! `pieme label` runs it in its own process. The daemon parses no pages; it uses a sandboxed child
-//! (`worker/inspect.rs`).
+//! It runs in a sandboxed child (`worker/inspect.rs`): neither the daemon nor `pieme label` parses a page.
 
 mod accept;
 mod answer;
@@ -24,8 +23,8 @@ use crate::page::{Tree, charset};
 
 pub use accept::{AcceptedList, CandidateChoice};
 pub use answer::{
-    CandidateView, LabellingAnswer, LabellingQuestion, LabellingRequest, LineRef, MAX_OUTLINED_ROWS, MAX_SHOWN_CHARS,
-    MAX_SHOWN_ROWS, ProposalView, answer,
+    CandidateView, LabellingAnswer, LabellingFault, LabellingQuestion, LabellingRefusal, LabellingRequest, LineRef,
+    MAX_OUTLINED_ROWS, MAX_SHOWN_CHARS, MAX_SHOWN_ROWS, ProposalView, answer, assign_names,
 };
 
 use column_names::{match_columns, match_transformed_columns};
@@ -185,22 +184,6 @@ impl PageLabeller {
         Some((candidates.filter(|it| !it.is_empty())?, kept.doubt.clone()))
     }
 
-    /// Adjusts the rows of a candidate by one more step; without a step, all earlier steps are undone.
-    pub fn adjust(
-        &self,
-        before: &ListProposal,
-        pick: usize,
-        step: Option<RowAdjustment>,
-    ) -> Result<ListProposal, PageLabellingError> {
-        let mut said = before.said.clone();
-        if said.finish.candidate != pick || step.is_none() {
-            said.finish.adjust.clear();
-        }
-        said.finish.candidate = pick;
-        said.finish.adjust.extend(step);
-        self.propose(&said)
-    }
-
     /// Names for a candidate's columns: those of published columns with the same values, otherwise the candidate's own.
     /// Columns that are hidden at first have none.
     pub fn names(&self, proposal: &ListProposal, pick: usize) -> Vec<Option<String>> {
@@ -243,6 +226,17 @@ impl PageLabeller {
     fn transformed_columns(&self) -> Vec<(String, Vec<String>)> {
         ColumnTransform::new(&self.known.columns).map(|shape| shape.transformed_slots()).unwrap_or_default()
     }
+}
+
+/// The help that adjusts the rows of a candidate by one more step; without a step, all earlier steps are undone.
+pub fn adjusted(said: &Help, pick: usize, step: Option<RowAdjustment>) -> Help {
+    let mut said = said.clone();
+    if said.finish.candidate != pick || step.is_none() {
+        said.finish.adjust.clear();
+    }
+    said.finish.candidate = pick;
+    said.finish.adjust.extend(step);
+    said
 }
 
 /// Parses a stored page.

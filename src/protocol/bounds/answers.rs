@@ -46,13 +46,14 @@ impl BoundedMessage for InspectAnswer {
     fn check(&self, raw_bytes: usize) -> Result<(), OutOfBounds> {
         // The page as HTML, which the sanitiser may lengthen; the frame is its bound.
         let most_raw = match self.0 {
-            LabellingAnswer::Page | LabellingAnswer::Taken(_) => MAX_FRAME,
-            LabellingAnswer::Lists(_) | LabellingAnswer::Refused(_) => 0,
+            LabellingAnswer::Page | LabellingAnswer::Taken(_) | LabellingAnswer::More => MAX_FRAME,
+            LabellingAnswer::Lists(_) | LabellingAnswer::Rows(_) | LabellingAnswer::Refused(_) => 0,
         };
         bytes("raw bytes", raw_bytes, most_raw)?;
         match &self.0 {
-            LabellingAnswer::Page => Ok(()),
-            LabellingAnswer::Refused(sentence) => text("refused", sentence, MAX_SENTENCE_BYTES),
+            LabellingAnswer::Page | LabellingAnswer::More => Ok(()),
+            LabellingAnswer::Refused(refusal) => text("refused", &refusal.sentence, MAX_SENTENCE_BYTES),
+            LabellingAnswer::Rows(table) => check_table("rows", table),
             LabellingAnswer::Lists(view) => check_view(view),
             LabellingAnswer::Taken(accepted) => check_accepted(accepted),
         }
@@ -68,8 +69,10 @@ fn check_view(view: &ProposalView) -> Result<(), OutOfBounds> {
 }
 
 fn check_candidate(view: &CandidateView) -> Result<(), OutOfBounds> {
-    let CandidateView { method, rows, template, columns, names: shown, records, places } = view;
+    let CandidateView { method, score, rows, template, columns, names: shown, records, places, limit } = view;
     text("lists.method", method, MAX_WORD_BYTES)?;
+    finite("lists.score", *score)?;
+    optional_text("lists.limit", limit.as_ref(), MAX_SENTENCE_BYTES)?;
     bytes("lists.rows", *rows, MAX_LIST_ROWS)?;
     text("lists.template", template, MAX_TEMPLATE_BYTES)?;
     names("lists.columns", columns.iter(), MAX_TEMPLATE_COLUMNS)?;

@@ -1,7 +1,10 @@
 //! Bounds of the messages of a stepping session.
 
 use super::run::check_request;
-use super::{BoundedMessage, MAX_PAGE_BYTES, MAX_STEP_JSON_BYTES, MAX_STEPS, OutOfBounds, bytes, json, verbs};
+use super::{
+    BoundedMessage, MAX_COOKIES_BYTES, MAX_PAGE_BYTES, MAX_STEP_JSON_BYTES, MAX_STEPS, OutOfBounds, bytes, json,
+    optional_text, verbs,
+};
 use crate::protocol::kinds::FrameKind;
 use crate::protocol::messages::StepMessage;
 
@@ -21,6 +24,7 @@ impl BoundedMessage for StepMessage {
                 bytes("state.steps", state.steps.len(), MAX_STEPS)?;
                 state.steps.iter().try_for_each(|verb| verbs("state.steps", verb))?;
                 bytes("state.done", state.done, state.steps.len())?;
+                optional_text("state.cookies", state.cookies.as_ref(), MAX_COOKIES_BYTES)?;
                 json("state.last", &state.last, MAX_STEP_JSON_BYTES)
             }
         }

@@ -1,15 +1,16 @@
+mod answers;
+
 use serde_json::json;
 
 use super::*;
-use crate::labelling::page::{
-    AcceptedList, CandidateView, LabellingAnswer, MAX_OUTLINED_ROWS, MAX_SHOWN_CHARS, MAX_SHOWN_ROWS, ProposalView,
-};
-use crate::learn::Help;
+use crate::labelling::page::LabellingAnswer;
 use crate::model::{
-    Column, ColumnStatistics, Facet, Failure, MinHash, NumberStatistics, PageMeta, RepairProposal, RepairProposals,
-    RobotsTxt, Row, RunId, RunStatistics, SimilarityParts, StepwiseState, TraceLine, ValueColumn, Verdict,
+    ColumnStatistics, Facet, Failure, MinHash, NumberStatistics, PageMeta, RobotsTxt, Row, RunStatistics,
+    SimilarityParts, StepwiseState, TraceLine, ValueColumn, Verdict,
 };
-use crate::protocol::{FetchRequest, InspectAnswer, RepairAnswer, RunMessage, StepMessage};
+use crate::protocol::{FetchRequest, InspectAnswer, RunMessage, StepMessage};
+
+use answers::{lists_with, repair_with, taken_with};
 
 /// Refused with the field that is out of bounds, by its raw bytes or by itself.
 fn field(message: &dyn BoundedMessage, raw_bytes: usize) -> Option<&'static str> {
@@ -204,142 +205,15 @@ fn a_verdict_has_its_limits() {
 
 #[test]
 fn the_state_of_a_stepping_session_has_its_limits() {
-    let state = |steps: Vec<String>, done, last| StepMessage::State(StepwiseState { steps, done, last });
+    let state = |steps: Vec<String>, done, last| StepMessage::State(StepwiseState { steps, done, last, cookies: None });
     at_its_limit("state.steps", MAX_STEPS, |n| state(many("get".to_owned(), n), 0, None));
     assert_eq!(field(&state(vec!["pwned".to_owned()], 0, None), 0), Some("state.steps"));
     at_its_limit("state.done", 2, |n| state(many("get".to_owned(), 2), n, None));
     let quotes = 2;
     at_its_limit("state.last", MAX_STEP_JSON_BYTES, |n| state(Vec::new(), 0, Some(json!(long(n - quotes)))));
-}
-
-fn proposal() -> RepairProposal {
-    RepairProposal {
-        method: "siblings".to_owned(),
-        score: 1.0,
-        template: "{}".to_owned(),
-        table: Table::default(),
-        places: Vec::new(),
-        names: Vec::new(),
-    }
-}
-
-fn repair_with(change: impl Fn(&mut RepairProposal)) -> RepairAnswer {
-    let mut proposal = proposal();
-    change(&mut proposal);
-    RepairAnswer(RepairProposals { proposals: vec![proposal], doubt: None })
-}
-
-#[test]
-fn the_answer_to_a_repair_has_its_limits() {
-    at_its_limit("repair.doubt", MAX_SENTENCE_BYTES, |n| {
-        RepairAnswer(RepairProposals { proposals: Vec::new(), doubt: Some(long(n)) })
+    at_its_limit("state.cookies", MAX_COOKIES_BYTES, |n| {
+        StepMessage::State(StepwiseState { cookies: Some(long(n)), ..StepwiseState::default() })
     });
-    at_its_limit("repair.proposals", MAX_LISTS, |n| {
-        RepairAnswer(RepairProposals { proposals: many(proposal(), n), doubt: None })
-    });
-    at_its_limit("repair.method", MAX_WORD_BYTES, |n| repair_with(|it| it.method = long(n)));
-    assert_eq!(field(&repair_with(|it| it.score = f64::INFINITY), 0), Some("repair.score"));
-    at_its_limit("repair.template", MAX_TEMPLATE_BYTES, |n| repair_with(|it| it.template = long(n)));
-    at_its_limit("repair.table", MAX_TEMPLATE_COLUMNS, |n| {
-        repair_with(|it| it.table.columns = many("name".to_owned(), n))
-    });
-    at_its_limit("repair.table", 1, |n| {
-        repair_with(|it| it.table = Table { columns: vec!["name".to_owned()], rows: vec![row(&many(1, n))] })
-    });
-    at_its_limit("repair.places", MAX_LIST_ROWS, |n| repair_with(|it| it.places = many((0, 1), n)));
-    at_its_limit("repair.names", MAX_TEMPLATE_COLUMNS, |n| repair_with(|it| it.names = many(None, n)));
-    at_its_limit("repair.names", MAX_NAME_BYTES, |n| repair_with(|it| it.names = vec![Some(long(n))]));
-}
-
-fn lists_with(change: impl Fn(&mut ProposalView)) -> InspectAnswer {
-    let list = CandidateView {
-        method: "siblings".to_owned(),
-        rows: 1,
-        template: String::new(),
-        columns: Vec::new(),
-        names: Vec::new(),
-        records: Vec::new(),
-        places: Vec::new(),
-    };
-    let mut view = ProposalView {
-        run: RunId::new(),
-        url: address(40),
-        lists: vec![list],
-        said: Help::default(),
-        repairs: false,
-        doubt: None,
-    };
-    change(&mut view);
-    InspectAnswer(LabellingAnswer::Lists(Box::new(view)))
-}
-
-fn help(len: usize) -> Help {
-    Help { records: vec![long(len)], ..Help::default() }
-}
-
-#[test]
-fn lists_to_choose_from_have_their_limits() {
-    at_its_limit("refused", MAX_SENTENCE_BYTES, |n| InspectAnswer(LabellingAnswer::Refused(long(n))));
-    at_its_limit("lists.url", MAX_URL_BYTES, |n| lists_with(|view| view.url = address(n)));
-    at_its_limit("lists", MAX_LISTS, |n| lists_with(|view| view.lists = many(view.lists[0].clone(), n)));
-    at_its_limit("lists.doubt", MAX_SENTENCE_BYTES, |n| lists_with(|view| view.doubt = Some(long(n))));
-    let around = json_bytes(&help(0));
-    at_its_limit("lists.said", MAX_HELP_BYTES, |n| lists_with(|view| view.said = help(n - around)));
-    at_its_limit("lists.method", MAX_WORD_BYTES, |n| lists_with(|view| view.lists[0].method = long(n)));
-    at_its_limit("lists.rows", MAX_LIST_ROWS, |n| lists_with(|view| view.lists[0].rows = n));
-    at_its_limit("lists.template", MAX_TEMPLATE_BYTES, |n| lists_with(|view| view.lists[0].template = long(n)));
-    at_its_limit("lists.columns", MAX_TEMPLATE_COLUMNS, |n| {
-        lists_with(|view| view.lists[0].columns = many("name".to_owned(), n))
-    });
-    at_its_limit("lists.names", MAX_TEMPLATE_COLUMNS, |n| lists_with(|view| view.lists[0].names = many(None, n)));
-    at_its_limit("lists.records", MAX_SHOWN_ROWS, |n| lists_with(|view| view.lists[0].records = many(Vec::new(), n)));
-    at_its_limit("lists.cells", MAX_TEMPLATE_COLUMNS, |n| {
-        lists_with(|view| view.lists[0].records = vec![many(None, n)])
-    });
-    at_its_limit("lists.cell", MAX_SHOWN_CHARS * 4, |n| {
-        lists_with(|view| view.lists[0].records = vec![vec![Some(long(n))]])
-    });
-    at_its_limit("lists.places", MAX_OUTLINED_ROWS, |n| {
-        lists_with(|view| view.lists[0].places = many(((0, 0), (1, 0)), n))
-    });
-}
-
-fn taken_with(change: impl Fn(&mut AcceptedList)) -> InspectAnswer {
-    let mut accepted = AcceptedList {
-        template: "{}".to_owned(),
-        candidate: 1,
-        method: "siblings".to_owned(),
-        rows: 1,
-        first_row: String::new(),
-        columns: Vec::new(),
-        names: Vec::new(),
-        expected: Table::default(),
-        said: Help::default(),
-        repairs: false,
-        seconds: None,
-    };
-    change(&mut accepted);
-    InspectAnswer(LabellingAnswer::Taken(Box::new(accepted)))
-}
-
-#[test]
-fn an_accepted_list_has_its_limits() {
-    at_its_limit("taken.template", MAX_TEMPLATE_BYTES, |n| taken_with(|it| it.template = long(n)));
-    at_its_limit("taken.candidate", MAX_LISTS, |n| taken_with(|it| it.candidate = n as u32));
-    at_its_limit("taken.method", MAX_WORD_BYTES, |n| taken_with(|it| it.method = long(n)));
-    at_its_limit("taken.rows", MAX_LIST_ROWS, |n| taken_with(|it| it.rows = n as u64));
-    at_its_limit("taken.first_row", Table::FIRST_ROW_CHARS * 4, |n| taken_with(|it| it.first_row = long(n)));
-    let column = |name: usize| vec![Column::text(&long(name))];
-    at_its_limit("taken.columns", MAX_TEMPLATE_COLUMNS, |n| taken_with(|it| it.columns = many(Column::text("a"), n)));
-    let around = json_bytes(&column(0));
-    at_its_limit("taken.columns in bytes", MAX_HELP_BYTES, |n| taken_with(|it| it.columns = column(n - around)));
-    at_its_limit("taken.names", MAX_TEMPLATE_COLUMNS, |n| taken_with(|it| it.names = many("name".to_owned(), n)));
-    at_its_limit("taken.expected", MAX_LIST_ROWS, |n| {
-        taken_with(|it| it.expected.rows = many(Row { cells: Vec::new(), page: 0 }, n))
-    });
-    let around = json_bytes(&help(0));
-    at_its_limit("taken.said", MAX_HELP_BYTES, |n| taken_with(|it| it.said = help(n - around)));
-    assert_eq!(field(&taken_with(|it| it.seconds = Some(f64::NAN)), 0), Some("taken.seconds"));
 }
 
 /// Only pages are sent as raw bytes.
@@ -354,7 +228,7 @@ fn raw_bytes_have_their_limits() {
         fetched_at: now(),
     };
     let turn = || FetchRequest::TurnFinished { pause_ms: 0 };
-    let table: [(&str, Box<dyn BoundedMessage>, usize); 11] = [
+    let table: [(&str, Box<dyn BoundedMessage>, usize); 13] = [
         ("request", Box::new(RunMessage::Request(turn())), 0),
         ("page", Box::new(page_with(|_| ())), MAX_PAGE_BYTES),
         ("rows", Box::new(rows(1, Vec::new(), Vec::new())), 0),
@@ -365,6 +239,8 @@ fn raw_bytes_have_their_limits() {
         ("repair", Box::new(repair_with(|_| ())), MAX_PAGE_BYTES),
         ("lists", Box::new(lists_with(|_| ())), 0),
         ("accepted list", Box::new(taken_with(|_| ())), MAX_FRAME),
+        ("all rows", Box::new(InspectAnswer(LabellingAnswer::Rows(Table::default()))), 0),
+        ("more of a page", Box::new(InspectAnswer(LabellingAnswer::More)), MAX_FRAME),
         ("page to label", Box::new(InspectAnswer(LabellingAnswer::Page)), MAX_FRAME),
     ];
     for (what, message, most) in table {

@@ -3,33 +3,37 @@
 //! It is controlled over two pipes, not over a port: a debugging port on loopback is open to every user of the machine.
 //! A Chromium whose pipes close ends by itself, which also covers a SIGKILL of our own process. All its processes stay
 //! in the run's process group, so that the parent's kill of the group ends them. Only its two crash handlers leave the
-//! group; they end when the others are gone (measured: 0.3 to 0.4 s after the kill).
+//! group; they end when the others are gone (measured: 0.3 to 0.4 s after the kill), and the parent kills them, too.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
+use nix::unistd::geteuid;
 use tempfile::TempDir;
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::process_tree::{is_alive, process_and_descendants};
+use super::BrowserPaths;
 use crate::robot::error::SessionError;
+
+/// This program; with [`LAUNCH_BROWSER`] it confines itself and becomes Chromium.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+/// The argument that makes the program a launcher of Chromium.
+pub const LAUNCH_BROWSER: &str = "launch-browser";
 
 /// Chromium's program names in the distributions.
 const PROGRAMS: &[&str] = &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 /// A run has an empty environment, hence no PATH.
 const FOLDERS: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin", "/snap/bin"];
-/// In its profile Chromium creates `/org.chromium.Chromium.123456/SingletonSocket`, and a socket's path has at most 107
-/// bytes.
-const MAX_PROFILE_PATH: usize = 107 - 45;
-/// How long its helper processes get to end before their profile is removed.
-const EXIT_GRACE: Duration = Duration::from_secs(2);
+/// How often and how long the removal of a temporary profile waits for Chromium's other processes.
+const REMOVAL_TRIES: u32 = 40;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(50);
 /// How much of its stderr is read when it does not start.
-const MAX_STDERR_BYTES: u64 = 64 << 10;
+const MAX_STDERR_BYTES: usize = 64 << 10;
 
 /// Chromium expects its pipes at the descriptors 3 and 4; without `unsafe`, a child can only be given 0, 1 and 2.
 const MOVE_PIPES: &str = r#"exec "$@" 3<&0 4>&1 0</dev/null 1>/dev/null"#;
@@ -80,100 +84,121 @@ const SWITCHES: &[&str] = &[
     "--disk-cache-size=33554432",
 ];
 
+/// A Chromium for one run. It is started before the run's process enters the sandbox, in which it could start none, and
+/// taken when the first page is needed. A problem is reported then, too.
+pub struct LaunchedBrowser(Mutex<Option<Result<Chromium, SessionError>>>);
+
+impl LaunchedBrowser {
+    pub fn launch(paths: BrowserPaths<'_>) -> LaunchedBrowser {
+        LaunchedBrowser(Mutex::new(Some(Chromium::start(paths))))
+    }
+
+    pub(super) fn take(&self) -> Result<Chromium, SessionError> {
+        let gone = || Err(SessionError::BrowserStart("it was started already".to_owned()));
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(gone)
+    }
+}
+
 /// A running Chromium.
-pub struct Chromium {
+pub(super) struct Chromium {
     child: Child,
-    profile: Option<TempDir>,
+    pub(super) pipes: Option<(ChildStdin, ChildStdout)>,
+    /// Of its proxy; Chromium's first connection waits until the proxy accepts.
+    pub(super) listener: Option<TcpListener>,
     /// Its stderr, for the error message when it does not start.
-    stderr_file: PathBuf,
-    /// Whether Chromium's own sandbox is on.
-    pub sandboxed: bool,
+    stderr: fs::File,
+    /// Removed when Chromium ends. A run's profile is removed by the parent.
+    profile: Option<TempDir>,
 }
 
 impl Chromium {
-    /// `program` is the one of config.toml; without it, the first that is found. The profile is a new folder in
-    /// `scratch`.
-    pub fn start(
-        program: Option<&Path>,
-        scratch: Option<&Path>,
-        proxy: SocketAddr,
-    ) -> Result<(Chromium, ChildStdin, ChildStdout), SessionError> {
-        let program = find_program(program)?;
-        let failed = |error: std::io::Error| SessionError::BrowserStart(error.to_string());
-        let profile = profile(scratch).map_err(failed)?;
-        let words = profile.path().join("stderr");
-        let sandboxed = !geteuid().is_root();
-        let mut command = Command::new("/bin/sh");
-        command.args(["-c", MOVE_PIPES, "sh"]).arg(&program).args(SWITCHES);
-        command.arg(format!("--proxy-server=http://{proxy}"));
-        command.arg(format!("--user-data-dir={}", profile.path().display()));
-        if !sandboxed {
-            // As root, Chromium refuses to start with its sandbox.
-            command.arg("--no-sandbox");
+    fn start(paths: BrowserPaths<'_>) -> Result<Chromium, SessionError> {
+        let program = find_program(paths.program)?;
+        // Chromium has no sandbox of its own as root.
+        if geteuid().is_root() && !IS_UNIT_TEST {
+            return Err(SessionError::BrowserAsRoot);
         }
-        command
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("LANG", "C.UTF-8")
-            .envs(
-                ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"]
-                    .map(|it| (it, profile.path())),
-            )
-            .envs(["DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"].map(|it| (it, "disabled:")))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(fs::File::create(&words).map_err(failed)?)
-            .kill_on_drop(true);
+        let failed = |error: std::io::Error| SessionError::BrowserStart(error.to_string());
+        let temporary = if paths.scratch.is_none() { Some(temporary_profile().map_err(failed)?) } else { None };
+        let folder = temporary.as_ref().map(TempDir::path).or(paths.scratch).unwrap_or(Path::new("/"));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        let open = || fs::OpenOptions::new().read(true).append(true).create(true).open(folder.join("stderr"));
+        let stderr = open().map_err(failed)?;
+        let mut command = command(&program, folder, port);
+        command.stderr(stderr.try_clone().map_err(failed)?);
         let mut child = command.spawn().map_err(failed)?;
-        let to = child.stdin.take().expect("stdin is piped");
-        let from = child.stdout.take().expect("stdout is piped");
-        Ok((Chromium { child, profile: Some(profile), stderr_file: words, sandboxed }, to, from))
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        Ok(Chromium { child, pipes, listener: Some(listener), stderr, profile: temporary })
     }
 
     /// Why it did not start: the telling line of its stderr.
-    pub fn startup_error(&self) -> String {
-        use std::io::Read;
-        let mut said = String::new();
-        let read =
-            fs::File::open(&self.stderr_file).and_then(|file| file.take(MAX_STDERR_BYTES).read_to_string(&mut said));
-        // Output that is not UTF-8 is ignored.
-        drop(read);
+    pub(super) fn startup_error(&self) -> String {
+        let mut said = vec![0; MAX_STDERR_BYTES];
+        let length = self.stderr.read_at(&mut said, 0).unwrap_or(0);
+        said.truncate(length);
+        let said = String::from_utf8_lossy(&said);
         let telling =
             |line: &&str| ["FATAL", "sandbox", "cannot", "not found", "Failed to"].iter().any(|it| line.contains(it));
         let line = said.lines().filter(|line| !line.contains("dbus")).find(telling);
         line.or_else(|| said.lines().last()).unwrap_or("it printed no error").trim().to_owned()
     }
+}
 
-    /// Kills it with all its descendants, and removes its profile.
-    pub async fn end(&mut self) {
-        let Some(root) = self.child.id() else { return };
-        let Some(profile) = self.profile.take() else { return };
-        let family = process_and_descendants(root, profile.path());
-        for &pid in &family {
-            // An error means that the process is gone already.
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-        let _ = self.child.wait().await;
-        let gone = async {
-            while family.iter().any(|&pid| is_alive(pid)) {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+impl Drop for Chromium {
+    /// It ends by itself when its pipes close. In a run's sandbox nothing here is allowed, and the parent does it.
+    fn drop(&mut self) {
+        if let Some(profile) = self.profile.take() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            // Its other processes may still write.
+            for _ in 0..REMOVAL_TRIES {
+                if fs::remove_dir_all(profile.path()).is_ok() {
+                    break;
+                }
+                std::thread::sleep(REMOVAL_PAUSE);
             }
-        };
-        // A process that is left is killed with the run's process group.
-        let _ = tokio::time::timeout(EXIT_GRACE, gone).await;
-        // Files that are left are removed with the run's scratch folder.
-        let _ = profile.close();
+        }
     }
 }
 
-/// A new folder in `scratch`, or in the system's temporary folder if that path is too long.
-fn profile(scratch: Option<&Path>) -> std::io::Result<TempDir> {
-    let mut name = tempfile::Builder::new();
-    name.prefix("b").rand_bytes(4);
-    match scratch.filter(|folder| folder.as_os_str().len() + "/b1234".len() <= MAX_PROFILE_PATH) {
-        Some(folder) => name.tempdir_in(folder),
-        None => name.prefix("pieme-browser-").tempdir(),
-    }
+/// The unit tests attack this engine from inside the test runner, which is no launcher, and which may be root.
+const IS_UNIT_TEST: bool = cfg!(test);
+
+fn command(program: &Path, profile: &Path, port: u16) -> Command {
+    let mut command = if IS_UNIT_TEST {
+        let (shell, words) = shell_command_of_browser(program);
+        let mut command = Command::new(shell);
+        command.args(words).args(geteuid().is_root().then_some("--no-sandbox"));
+        command
+    } else {
+        let mut command = Command::new(THIS_PROGRAM);
+        command.arg(LAUNCH_BROWSER).arg(port.to_string()).arg(profile).arg(program);
+        command
+    };
+    command
+        .args(SWITCHES)
+        .arg(format!("--proxy-server=http://{}", SocketAddr::from((Ipv4Addr::LOCALHOST, port))))
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("LANG", "C.UTF-8")
+        .envs(["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"].map(|it| (it, profile)))
+        .envs(["DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"].map(|it| (it, "disabled:")))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    command
+}
+
+/// The shell that executes Chromium with its pipes in place, and the words before Chromium's switches.
+pub fn shell_command_of_browser(program: &Path) -> (&'static str, [&OsStr; 4]) {
+    ("/bin/sh", [OsStr::new("-c"), OsStr::new(MOVE_PIPES), OsStr::new("sh"), program.as_os_str()])
+}
+
+/// A new folder in the system's temporary folder.
+fn temporary_profile() -> std::io::Result<TempDir> {
+    tempfile::Builder::new().prefix("pieme-browser-").tempdir()
 }
 
 pub fn find_program(told: Option<&Path>) -> Result<PathBuf, SessionError> {

@@ -14,7 +14,6 @@ mod devtools;
 mod launch;
 mod page_reader;
 mod pipe;
-mod process_tree;
 mod proxy;
 mod request_rules;
 mod targets;
@@ -37,6 +36,7 @@ use crate::robot::session::Session;
 
 use devtools::DevTools;
 use launch::Chromium;
+pub use launch::{LAUNCH_BROWSER, LaunchedBrowser, shell_command_of_browser};
 use pipe::Pipe;
 use proxy::EgressProxy;
 use traffic::Traffic;
@@ -46,13 +46,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub struct Browser {
     devtools: DevTools,
-    chromium: Chromium,
+    /// Ends with the browser.
+    _chromium: Chromium,
     max_page_bytes: u64,
     /// When the page was last read; the walk's current page is what the browser shows if it has the same time.
     read_at: Option<DateTime<Utc>>,
 }
 
-/// Chromium's program and the folder for its profile; `None`: found in `PATH`, and the system's temporary folder.
+/// Chromium's program and the empty folder for its profile; `None`: found in `PATH`, and a new temporary folder.
 #[derive(Clone, Copy, Default)]
 pub struct BrowserPaths<'a> {
     pub program: Option<&'a Path>,
@@ -70,37 +71,30 @@ pub struct WaitCondition<'a> {
     pub text: Option<&'a str>,
 }
 
-/// Fetches one page in a browser of its own.
-pub async fn fetch(task: &Task, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {
-    let mut browser = Browser::start(BrowserPaths::default(), task, session).await?;
-    let page = browser.go(session, request).await;
-    browser.end().await;
-    page
-}
-
 impl Browser {
-    /// Starts Chromium with an empty page and the session's cookies.
-    pub async fn start(seat: BrowserPaths<'_>, task: &Task, session: &mut Session) -> Result<Browser, SessionError> {
+    /// Takes over a launched Chromium, with an empty page and the session's cookies.
+    pub async fn start(
+        launched: &LaunchedBrowser,
+        task: &Task,
+        session: &mut Session,
+    ) -> Result<Browser, SessionError> {
         if task.fetch.proxy.is_some() {
             return Err(SessionError::Unsupported("fetch.proxy with the browser engine"));
         }
         let failed = |error: std::io::Error| SessionError::BrowserStart(error.to_string());
-        let proxy = EgressProxy::start(Arc::clone(&session.connector)).await.map_err(failed)?;
-        let (chromium, to, from) = Chromium::start(seat.program, seat.scratch, proxy.address)?;
+        let mut chromium = launched.take()?;
+        let missing = || SessionError::BrowserStart("it has no pipes".to_owned());
+        let listener = chromium.listener.take().ok_or_else(missing)?;
+        let (to, from) = chromium.pipes.take().ok_or_else(missing)?;
+        let proxy = EgressProxy::start(listener, Arc::clone(&session.connector)).map_err(failed)?;
         let max_page_bytes = task.limits.max_page_bytes.0;
         let mut traffic = Traffic::new(session.guard.clone(), session.secret_rules.clone(), &task.limits);
         let own = (proxy::USER.to_owned(), proxy.password.clone());
         traffic.passwords.insert(format!("Proxy http://{}", proxy.address), own);
-        let pipe = Pipe::new(to, from, page_reader::largest_message(max_page_bytes));
-        let devtools = DevTools::new(pipe, proxy, traffic, session.deadline());
-        let mut browser = Browser { devtools, chromium, max_page_bytes, read_at: None };
-        let Browser { devtools, chromium, .. } = &mut browser;
+        let pipe = Pipe::new(to, from, page_reader::largest_message(max_page_bytes)).map_err(failed)?;
+        let mut devtools = DevTools::new(pipe, proxy, traffic, session.deadline());
         devtools.open_page(task, &session.jar, || chromium.startup_error()).await?;
-        if !browser.chromium.sandboxed {
-            let line = "Chromium runs without its sandbox, since pieme runs as root; run pieme as a user of its own";
-            session.note(line);
-        }
-        Ok(browser)
+        Ok(Browser { devtools, _chromium: chromium, max_page_bytes, read_at: None })
     }
 
     /// Whether the browser still shows this page.
@@ -161,11 +155,6 @@ impl Browser {
         let page = self.settle_and_read(session).await;
         self.record_traffic(session);
         page
-    }
-
-    /// Ends Chromium. Its cookies are in the session's jar already.
-    pub async fn end(mut self) {
-        self.chromium.end().await;
     }
 
     async fn navigate(&mut self, session: &mut Session, request: PageRequest) -> Result<Page, SessionError> {

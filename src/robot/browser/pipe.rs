@@ -2,6 +2,9 @@
 //!
 //! Written here because the crates for it, chromiumoxide 0.9 and headless_chrome, only support a port on loopback.
 
+use std::io;
+use std::process;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -46,10 +49,11 @@ pub struct Pipe {
 
 impl Pipe {
     /// A message of more than `most` bytes closes the pipe.
-    pub fn new(to: ChildStdin, from: ChildStdout, most: u64) -> Pipe {
+    pub fn new(to: process::ChildStdin, from: process::ChildStdout, most: u64) -> io::Result<Pipe> {
+        let (to, from) = (ChildStdin::from_std(to)?, ChildStdout::from_std(from)?);
         let (heard, inbox) = mpsc::channel(MAX_QUEUED_MESSAGES);
         tokio::spawn(read_messages(from, most, heard));
-        Pipe { to, inbox, last: 0 }
+        Ok(Pipe { to, inbox, last: 0 })
     }
 
     /// Sends a command; returns the id of its answer, or `None` if Chromium is gone.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{self, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
@@ -49,8 +49,8 @@ struct ProxyHandler {
 struct DropConnection;
 
 impl EgressProxy {
-    pub async fn start(door: Arc<dyn Connector>) -> io::Result<EgressProxy> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    pub fn start(listener: net::TcpListener, door: Arc<dyn Connector>) -> io::Result<EgressProxy> {
+        let listener = TcpListener::from_std(listener)?;
         let address = listener.local_addr()?;
         let password = uuid::Uuid::now_v7().simple().to_string();
         let missed = Arc::new(Mutex::new(HashMap::new()));

@@ -98,7 +98,8 @@ async fn browser_with_grants(
     let secret = GrantedSecret { value: "hush-hush-7".to_owned(), origins };
     let secrets = BTreeMap::from([("key".to_owned(), secret)]);
     let mut session = new_session(&task, &secrets, guard, jar, time);
-    let browser = Browser::start(BrowserPaths::default(), &task, &mut session).await.expect("Chromium is installed");
+    let launched = LaunchedBrowser::launch(BrowserPaths::default());
+    let browser = Browser::start(&launched, &task, &mut session).await.expect("Chromium is installed");
     (browser, session)
 }
 
@@ -160,7 +161,7 @@ async fn a_page_reaches_no_private_address_whatever_it_tries() {
     }
     let error = browser.go(&mut session, PageRequest::get(canary.url("127.0.0.1", "/"))).await.expect_err("refused");
     assert_eq!(error.cause(), Failure::Network, "{error}");
-    browser.end().await;
+    drop(browser);
     assert_eq!(canary.heard(), Vec::<String>::new());
     assert!(udp.try_recv(&mut [0; 64]).is_err(), "and no packet came either");
 }
@@ -188,7 +189,7 @@ async fn what_is_allowed_at_home_is_not_allowed_elsewhere() {
     browser.go(&mut session, PageRequest::get(own.url("127.0.0.1", "/"))).await.expect("a page");
     let page = browser.go(&mut session, PageRequest::get(own.url("127.0.0.1", "/cdn"))).await.expect("a page");
     assert!(body(&page).contains("from the cdn"), "a script of a public host is loaded: {}", body(&page));
-    browser.end().await;
+    drop(browser);
     assert_eq!(canary.heard(), Vec::<String>::new(), "localhost is not 127.0.0.1");
     assert!(!heard(&own, "GET /frame"), "a document of another host is not");
 }
@@ -239,7 +240,7 @@ async fn bad_pages_end_in_named_outcomes() {
     assert_eq!(body(&page), "{\"a\": [1, 2]}", "as it came");
     let busy = go(&mut browser, &mut session, &own, "/busy").await.expect_err("busy");
     assert_eq!(busy.cause(), Failure::Timeout, "{busy}");
-    browser.end().await;
+    drop(browser);
 }
 
 #[tokio::test]
@@ -248,7 +249,7 @@ async fn a_page_that_never_comes_ends_with_the_runs_time() {
     let (mut browser, mut session) = browser(PUBLIC, &own, CookieJar::default(), Duration::from_secs(8)).await;
     let error = go(&mut browser, &mut session, &own, "/never").await.expect_err("it never comes");
     assert_eq!(error.cause(), Failure::Timeout, "{error}");
-    browser.end().await;
+    drop(browser);
 }
 
 #[tokio::test]
@@ -305,5 +306,5 @@ async fn cookies_headers_and_forms_go_out_as_with_the_other_engine() {
     assert!(body(&page).contains("done"), "{}", body(&page));
     assert!(heard(&own, "hush-hush-7"));
     assert!(!heard(&own, "POST /spy"), "a secret goes to no other host");
-    chrome.end().await;
+    drop(chrome);
 }

@@ -2,17 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 
 use crate::stage::{Stage, children_of};
 
 /// Starts the daemon from a shell that has files of its own open.
 fn start_with_open_files(stage: &mut Stage) -> u32 {
     stage.write("starter", "a secret of whoever starts the daemon");
+    let mut program = PathBuf::from(env!("CARGO_BIN_EXE_pieme-daemon"));
+    if stage.user().is_some() {
+        // Another user may not be allowed into the build folder.
+        fs::copy(env!("CARGO_BIN_EXE_pieme"), stage.path("pieme")).expect("a copy of the program");
+        program = stage.path("pieme-daemon");
+        symlink("pieme", &program).expect("its other name");
+    }
     let script = format!(
         "#!/bin/sh\nexec 7<{0} 8>>{0} 9<{0}\nexec {1} \"$@\"\n",
         stage.path("starter").display(),
-        env!("CARGO_BIN_EXE_pieme-daemon")
+        program.display()
     );
     stage.write("start.sh", &script);
     let path = stage.path("start.sh");
@@ -101,7 +109,7 @@ fn the_command_of_an_alert_has_no_descriptor_of_the_daemon() {
 
 #[test]
 fn chromium_has_no_descriptor_of_the_daemon() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::unprivileged();
     let daemon = start_with_open_files(&mut stage);
     stage.write_task("browser", "/bad/hang", "[limits]\ntimeout = \"60s\"");
     let task = stage.read("tasks/browser/task.toml").replace("[fetch]", "[fetch]\nengine = \"browser\"");

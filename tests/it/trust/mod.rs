@@ -1,6 +1,8 @@
 //! What a stranger, a local user, a hostile folder and a taken-over run cannot do, tried with the real programs.
 
+mod browser;
 mod ceilings;
+mod cli;
 mod dashboard;
 mod descriptors;
 mod hostile_child;

@@ -1,7 +1,16 @@
 //! E4: a secret is sent to the origins of its grant, and nowhere else.
 
-use std::process::Command;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
+use pieme::config::{Config, secret_use};
+use pieme::model::{Page, TraceLine};
+use pieme::page::Tree;
+use pieme::robot::{self, LinksError, Observer, RecordLink, WalkInput};
+use pieme::tasks;
+
+use super::super::promises::{again, role};
 use super::listener::{Answer, Listener};
 use super::secrets::{VALUE, grant, run, sentence, write_secret, write_task};
 use crate::stage::{Said, Stage};
@@ -11,7 +20,10 @@ const FORM: &str =
 
 /// A stage with a secret `shop` that the task `shop` may send to these origins.
 fn stage(origins: &[String]) -> Stage {
-    let stage = Stage::new();
+    with_secret(Stage::new(), origins)
+}
+
+fn with_secret(stage: Stage, origins: &[String]) -> Stage {
     write_secret(&stage, "shop");
     grant(&stage, "shop", "shop", origins);
     origins.iter().for_each(|origin| stage.grant_private(origin));
@@ -111,19 +123,66 @@ fn a_site_cannot_lead_a_secret_to_another_origin() {
     assert!(shop.heard().iter().any(|it| it.starts_with("GET /next ") && it.contains(VALUE)), "{}", shop.all());
 }
 
-/// `pieme step`, on a machine that trusts this certificate; a run's process cannot be told to.
-fn step_trusting(stage: &Stage, authority: &str, task: &str) -> Said {
+const HTTPS_TEST: &str = "trust::origins::an_https_log_in_that_is_redirected_to_http_never_fills_the_form";
+const CONFIG: &str = "PIEME_TEST_CONFIG";
+
+/// Walks the robot in a process that trusts this certificate; a run's process cannot be told to.
+fn walk_trusting(stage: &Stage, authority: &str) -> Said {
     stage.write("authority.pem", authority);
-    Command::new(env!("CARGO_BIN_EXE_pieme"))
-        .args(["--config", &stage.path("config.toml").display().to_string(), "step", task, "--json"])
+    again(HTTPS_TEST, "walk")
         .env("SSL_CERT_FILE", stage.path("authority.pem"))
+        .env(CONFIG, stage.path("config.toml"))
         .output()
-        .expect("pieme starts")
+        .expect("this program starts")
         .into()
+}
+
+/// The robot of the task `shop`, with what config.toml grants to it.
+#[allow(clippy::print_stdout, reason = "the test that started this process reads it")]
+fn walk_here() {
+    let config = Config::find(std::env::var_os(CONFIG).map(PathBuf::from).as_deref()).expect("a good config");
+    let folder = tasks::read(&config.tasks.join("shop")).expect("a good folder");
+    let order = WalkInput {
+        task: &folder.task,
+        script: &folder.script,
+        addresses: &config.grants.current().addresses_of(&folder.name),
+        secrets: &secret_use::granted(&config, &folder).expect("a granted secret"),
+        files: &BTreeMap::new(),
+        cookies: None,
+        deadline: Instant::now() + Duration::from_secs(30),
+        browser: None,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let walk = runtime.block_on(robot::walk(order, &mut TracePrinter));
+    println!("{}", walk.result.expect_err("it is refused").sentence);
+}
+
+struct TracePrinter;
+
+impl Observer for TracePrinter {
+    fn page(&mut self, _: &Page, _: &Tree, _: &[(String, String)]) -> usize {
+        0
+    }
+
+    fn links(&mut self, _: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
+        Ok(Vec::new())
+    }
+
+    fn detail(&mut self, _: usize, _: &Page, _: &Tree) {}
+
+    fn save(&mut self, _: &Page, _: &str) {}
+
+    #[allow(clippy::print_stdout, reason = "the test that started this process reads it")]
+    fn trace(&mut self, line: TraceLine) {
+        println!("{}", line.text);
+    }
 }
 
 #[test]
 fn an_https_log_in_that_is_redirected_to_http_never_fills_the_form() {
+    if role().is_some() {
+        return walk_here();
+    }
     // On another port, since a port speaks either; a man in the middle would answer at port 80 of the same host.
     let plain = Listener::page(FORM);
     let to = format!("http://localhost:{}/login", plain.port);
@@ -133,7 +192,7 @@ fn an_https_log_in_that_is_redirected_to_http_never_fills_the_form() {
     stage.grant_private(&format!("http://localhost:{}", plain.port));
     let robot = format!("[[step]]\nlogin = {{ url = '{there}/login', user = 'me', password = '${{secret:shop}}' }}\n");
     write_task(&stage, "shop", &robot, "");
-    let said = step_trusting(&stage, &authority, "shop");
+    let said = walk_trusting(&stage, &authority);
     assert_eq!(safe.heard().len(), 1, "the log-in page was asked for: {}{}", said.stdout, said.stderr);
     let heard = plain.heard();
     assert!(heard.iter().all(|it| it.starts_with("GET ") && !it.contains(VALUE)), "{heard:?}");
@@ -159,7 +218,7 @@ fn a_browser_fills_a_secret_only_into_a_page_of_its_origin() {
         _ => Answer::page("<ul><li>a</li><li>b</li></ul>"),
     });
     let here = shop.origin();
-    let stage = stage(std::slice::from_ref(&here));
+    let stage = with_secret(Stage::unprivileged(), std::slice::from_ref(&here));
     stage.grant_private(&there);
     for path in ["/elsewhere", "/sly", "/moved"] {
         let robot = format!(

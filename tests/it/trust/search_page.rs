@@ -125,5 +125,5 @@ fn a_search_whose_client_has_left_is_stopped() {
         now - std::mem::replace(&mut last, now) < 5
     });
     let spent = Duration::from_millis((last - left_at) * 10);
-    assert!(spent < one * clients / 3, "{spent:?} of work for nobody; one search takes {one:?}");
+    assert!(spent < one * 4, "{spent:?} of work for nobody; one search takes {one:?}");
 }
