@@ -32,7 +32,7 @@ pub(super) struct ReadPool {
 
 #[derive(Clone, Copy)]
 pub(super) struct ReadLimits {
-    /// Queries at the same time. A query for the beginning of a word took up to 20 MB.
+    /// Queries at the same time.
     pub readers: usize,
     /// Queries that wait.
     pub queue: usize,
