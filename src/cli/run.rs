@@ -103,15 +103,7 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
     ScratchFolder::sweep(config);
     store.upsert_task(name, folder.task.title.as_deref(), Utc::now())?;
     store.keep_history(&[(name.clone(), folder.task.data.history)])?;
-    // In a fleet this process joins as one more daemon, with a lease as long as the run may take.
-    let lease = folder.task.limits.timeout.0 + PATIENCE;
-    let alone = store.join(&format!("pieme-run-{}", uuid::Uuid::now_v7()), "a person's terminal", lease)?.is_none();
-    if !alone && !store.claim(name)? {
-        store.leave()?;
-        return Err(CliError::temporary(format!(
-            "`{name}` is running on another daemon of the fleet; try again later"
-        )));
-    }
+    join_fleet(&mut store, &folder)?;
     let store_handle = StoreHandle::start(store).map_err(CliError::failed)?;
     let runner = Runner {
         config: Arc::new(config.clone()),
@@ -154,6 +146,19 @@ async fn from_here(config: &Config, folder: TaskFolder) -> Result<Verdict, CliEr
             Err(CliError::temporary("another daemon of the fleet has just started this task; try again later"))
         }
     }
+}
+
+/// In a fleet this process joins as one more daemon, with a lease as long as the run may take.
+fn join_fleet(store: &mut Store, folder: &TaskFolder) -> Result<(), CliError> {
+    let (name, lease) = (&folder.name, folder.task.limits.timeout.0 + PATIENCE);
+    let alone = store.join(&format!("pieme-run-{}", uuid::Uuid::now_v7()), "a person's terminal", lease)?.is_none();
+    if !alone && !store.claim(name)? {
+        store.leave()?;
+        return Err(CliError::temporary(format!(
+            "`{name}` is running on another daemon of the fleet; try again later"
+        )));
+    }
+    Ok(())
 }
 
 fn show(line: &TraceLine) {

@@ -5,10 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetStatus, Scope, make_bitflags, path_beneath_rules,
-};
+use landlock::{AccessFs, AccessNet, BitFlags, NetPort, RulesetCreatedAttr, make_bitflags, path_beneath_rules};
 use nix::libc;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -18,6 +15,7 @@ use seccompiler::{
 };
 
 use super::SandboxError;
+use super::files::{NEWEST, deny_all, enforce};
 
 /// Programs, libraries and data of the system, and what Chromium reads of /etc, /sys and /dev. Chromium 156 of Debian
 /// 12 needs nothing else.
@@ -62,36 +60,20 @@ pub fn confine(access: &BrowserAccess<'_>) -> Result<(), SandboxError> {
     // Chromium ends with the run's process, even if that is killed.
     let _ = prctl::set_pdeathsig(Signal::SIGKILL);
     prctl::set_no_new_privs().map_err(SandboxError::NewPrivileges)?;
-    let newest = ABI::V6;
-    let read = AccessFs::from_read(newest);
+    let read = AccessFs::from_read(NEWEST);
     let write_file = make_bitflags!(AccessFs::{WriteFile | Truncate});
     // Chromium executes nothing in its profile.
-    let profile: BitFlags<AccessFs> = (read | AccessFs::from_write(newest)) & !BitFlags::from(AccessFs::Execute);
-    let confined = Ruleset::default()
-        .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(ABI::V1))
-        .map(|rules| rules.set_compatibility(CompatLevel::BestEffort))
-        .and_then(|rules| rules.handle_access(AccessFs::from_all(newest)))
-        .and_then(|rules| rules.handle_access(AccessNet::from_all(newest)))
-        .and_then(|rules| rules.scope(Scope::from_all(newest)))
-        .and_then(Ruleset::create)
+    let profile: BitFlags<AccessFs> = (read | AccessFs::from_write(NEWEST)) & !BitFlags::from(AccessFs::Execute);
+    let rules = deny_all()
         .and_then(|rules| rules.add_rules(path_beneath_rules(READABLE, read)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(program_paths(access.program), read)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(WRITABLE, read | write_file)))
         .and_then(|rules| rules.add_rules(path_beneath_rules([access.profile], profile)))
-        .and_then(|rules| rules.add_rule(NetPort::new(access.proxy_port, AccessNet::ConnectTcp)))
-        .and_then(|rules| rules.restrict_self());
-    match confined {
-        Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
-            Err(SandboxError::Files("the kernel does not enforce it".to_owned()))
-        }
-        Ok(_) => {
-            let failed = |error: &dyn std::fmt::Display| SandboxError::Syscalls(error.to_string());
-            let filter = streams_only().map_err(|error| failed(&error))?;
-            seccompiler::apply_filter(&filter).map_err(|error| failed(&error))
-        }
-        Err(error) => Err(SandboxError::Files(error.to_string())),
-    }
+        .and_then(|rules| rules.add_rule(NetPort::new(access.proxy_port, AccessNet::ConnectTcp)));
+    enforce(rules)?;
+    let failed = |error: &dyn std::fmt::Display| SandboxError::Syscalls(error.to_string());
+    let filter = streams_only().map_err(|error| failed(&error))?;
+    seccompiler::apply_filter(&filter).map_err(|error| failed(&error))
 }
 
 /// No Internet socket but a stream: Landlock restricts TCP only. No io_uring, which makes sockets past this filter.

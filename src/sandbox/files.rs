@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope, make_bitflags, path_beneath_rules,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags, path_beneath_rules,
 };
 
 use super::SandboxError;
@@ -30,23 +30,34 @@ const AUTHORITIES: &[&str] = &[
     "/opt/etc/ssl/certs",
 ];
 
+/// The newest version of Landlock whose rights are used.
+pub(super) const NEWEST: ABI = ABI::V6;
+
 /// The file rights of Landlock ABI 1 are required. What newer kernels add (connections, signals, abstract sockets) is
 /// used where it exists; the seccomp filter covers it in any case. `readable` files, and files in `readable` folders,
 /// can still be opened for reading.
 pub fn restrict(readable: &[PathBuf]) -> Result<(), SandboxError> {
-    let newest = ABI::V6;
-    let closed = Ruleset::default()
+    let rules = deny_all()
+        .and_then(|rules| rules.add_rules(path_beneath_rules(AUTHORITIES, AccessFs::from_read(NEWEST))))
+        .map(|rules| allow_reading(rules, readable));
+    enforce(rules)
+}
+
+/// A rule set that allows nothing yet.
+pub(super) fn deny_all() -> Result<RulesetCreated, RulesetError> {
+    Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V1))
         .map(|rules| rules.set_compatibility(CompatLevel::BestEffort))
-        .and_then(|rules| rules.handle_access(AccessFs::from_all(newest)))
-        .and_then(|rules| rules.handle_access(AccessNet::from_all(newest)))
-        .and_then(|rules| rules.scope(Scope::from_all(newest)))
+        .and_then(|rules| rules.handle_access(AccessFs::from_all(NEWEST)))
+        .and_then(|rules| rules.handle_access(AccessNet::from_all(NEWEST)))
+        .and_then(|rules| rules.scope(Scope::from_all(NEWEST)))
         .and_then(Ruleset::create)
-        .and_then(|rules| rules.add_rules(path_beneath_rules(AUTHORITIES, AccessFs::from_read(newest))))
-        .map(|rules| allow_reading(rules, readable))
-        .and_then(|rules| rules.restrict_self());
-    match closed {
+}
+
+/// Restricts this process; fails where the kernel does not enforce the rules.
+pub(super) fn enforce(rules: Result<RulesetCreated, RulesetError>) -> Result<(), SandboxError> {
+    match rules.and_then(|rules| rules.restrict_self()) {
         Ok(status) if status.ruleset == RulesetStatus::NotEnforced => {
             Err(SandboxError::Files("the kernel does not enforce it".to_owned()))
         }

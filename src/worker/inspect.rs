@@ -40,8 +40,13 @@ fn parts(answer: LabellingAnswer, raw: Vec<u8>, in_parts: bool) -> Vec<AnswerPar
             vec![(InspectAnswer(LabellingAnswer::Refused(LabellingRefusal { fault, sentence })), raw)]
         }
         taken @ LabellingAnswer::Taken(_) if in_parts => {
-            let more = raw.chunks(MAX_PAGE_BYTES).map(|part| (InspectAnswer(LabellingAnswer::More), part.to_vec()));
-            std::iter::once((InspectAnswer(taken), Vec::new())).chain(more).collect()
+            let mut chunks = raw.chunks(MAX_PAGE_BYTES).peekable();
+            let mut parts = vec![(InspectAnswer(taken), Vec::new())];
+            while let Some(part) = chunks.next() {
+                let is_last = chunks.peek().is_none();
+                parts.push((InspectAnswer(LabellingAnswer::More { is_last }), part.to_vec()));
+            }
+            parts
         }
         answer => vec![(InspectAnswer(answer), raw)],
     }

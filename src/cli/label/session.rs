@@ -74,9 +74,8 @@ impl StoredPage {
 
     fn take(&self, help: &Help, choice: &CandidateChoice) -> Result<(AcceptedList, Vec<u8>), CliError> {
         let mut answers = self.ask(LabellingQuestion::Take(help.clone(), choice.clone()))?.into_iter();
-        let Some((LabellingAnswer::Taken(accepted), mut body)) = answers.next() else { return Err(not_answered()) };
-        answers.for_each(|(_, part)| body.extend(part));
-        Ok((*accepted, body))
+        let Some((LabellingAnswer::Taken(accepted), _)) = answers.next() else { return Err(not_answered()) };
+        Ok((*accepted, whole_page(answers).ok_or_else(not_answered)?))
     }
 
     fn ask(&self, ask: LabellingQuestion) -> Result<Vec<(LabellingAnswer, Vec<u8>)>, CliError> {
@@ -126,6 +125,16 @@ impl LabelSession {
     }
 }
 
+/// The page that was sent in parts; `None` where the process ended before the last of them.
+fn whole_page(parts: impl Iterator<Item = (LabellingAnswer, Vec<u8>)>) -> Option<Vec<u8>> {
+    let (mut body, mut is_whole) = (Vec::new(), false);
+    for (answer, part) in parts {
+        is_whole = matches!(answer, LabellingAnswer::More { is_last: true });
+        body.extend(part);
+    }
+    is_whole.then_some(body)
+}
+
 /// Whether every column has a cell in each row. The process that sent the list may have been taken over by the page.
 fn is_table(list: &CandidateView) -> bool {
     let columns = list.columns.len();
@@ -142,4 +151,18 @@ fn not_answered() -> CliError {
     kernel_refusal().unwrap_or_else(|| {
         CliError::failed("the page could not be analysed: that took too much memory, or over a minute")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_without_its_last_part_is_not_taken() {
+        let part = |is_last: bool, text: &str| (LabellingAnswer::More { is_last }, text.as_bytes().to_vec());
+        let whole = [part(false, "<ul><li>a"), part(true, "<li>b</ul>")];
+        assert_eq!(whole_page(whole.into_iter()).as_deref(), Some(&b"<ul><li>a<li>b</ul>"[..]));
+        assert_eq!(whole_page([part(false, "<ul><li>a")].into_iter()), None);
+        assert_eq!(whole_page(std::iter::empty()), None);
+    }
 }

@@ -45,8 +45,10 @@ pub enum LabellingAnswer {
     Rows(Table),
     /// The page's bytes follow.
     Taken(Box<AcceptedList>),
-    /// More of the page's bytes.
-    More,
+    /// More of the page's bytes; without the last of them the page is not whole.
+    More {
+        is_last: bool,
+    },
     /// Sanitised HTML of the page follows.
     Page,
     /// The help does not fit the page; says why.

@@ -46,12 +46,12 @@ impl BoundedMessage for InspectAnswer {
     fn check(&self, raw_bytes: usize) -> Result<(), OutOfBounds> {
         // The page as HTML, which the sanitiser may lengthen; the frame is its bound.
         let most_raw = match self.0 {
-            LabellingAnswer::Page | LabellingAnswer::Taken(_) | LabellingAnswer::More => MAX_FRAME,
+            LabellingAnswer::Page | LabellingAnswer::Taken(_) | LabellingAnswer::More { .. } => MAX_FRAME,
             LabellingAnswer::Lists(_) | LabellingAnswer::Rows(_) | LabellingAnswer::Refused(_) => 0,
         };
         bytes("raw bytes", raw_bytes, most_raw)?;
         match &self.0 {
-            LabellingAnswer::Page | LabellingAnswer::More => Ok(()),
+            LabellingAnswer::Page | LabellingAnswer::More { .. } => Ok(()),
             LabellingAnswer::Refused(refusal) => text("refused", &refusal.sentence, MAX_SENTENCE_BYTES),
             LabellingAnswer::Rows(table) => check_table("rows", table),
             LabellingAnswer::Lists(view) => check_view(view),

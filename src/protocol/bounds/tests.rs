@@ -240,7 +240,7 @@ fn raw_bytes_have_their_limits() {
         ("lists", Box::new(lists_with(|_| ())), 0),
         ("accepted list", Box::new(taken_with(|_| ())), MAX_FRAME),
         ("all rows", Box::new(InspectAnswer(LabellingAnswer::Rows(Table::default()))), 0),
-        ("more of a page", Box::new(InspectAnswer(LabellingAnswer::More)), MAX_FRAME),
+        ("more of a page", Box::new(InspectAnswer(LabellingAnswer::More { is_last: true })), MAX_FRAME),
         ("page to label", Box::new(InspectAnswer(LabellingAnswer::Page)), MAX_FRAME),
     ];
     for (what, message, most) in table {
