@@ -69,6 +69,9 @@ pub(super) struct PickArgs {
     /// Names of the candidate's columns, in order, separated by commas; `-` omits a column
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     names: Option<Vec<String>>,
+    /// Columns that identify a record from run to run (`data.key`), separated by commas; `-`: none
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    key: Option<Vec<String>>,
     /// Ask nothing: use the first candidate with the proposed names
     #[arg(long)]
     yes: bool,
@@ -90,7 +93,11 @@ impl From<LabellingError> for CliError {
     fn from(error: LabellingError) -> CliError {
         let code = match &error {
             LabellingError::NoPage(_)
-            | LabellingError::Study(PageLabellingError::NoList(_) | PageLabellingError::NotWhole(_))
+            | LabellingError::Study(
+                PageLabellingError::NoList(_)
+                | PageLabellingError::NotWhole(_)
+                | PageLabellingError::NotAsShown { .. },
+            )
             | LabellingError::Page(_)
             | LabellingError::Process(_)
             | LabellingError::Store(_) => exit::FAILED,
@@ -99,6 +106,7 @@ impl From<LabellingError> for CliError {
                 | PageLabellingError::NameCount { .. }
                 | PageLabellingError::NameTwice(_)
                 | PageLabellingError::NoColumns
+                | PageLabellingError::NoKeyColumn { .. }
                 | PageLabellingError::Help(_),
             ) => exit::USAGE,
             LabellingError::Folder(_) | LabellingError::Study(PageLabellingError::Columns(_)) => exit::CONFIG,
@@ -142,12 +150,13 @@ fn choose_list(
     picked: PickArgs,
     no_run: bool,
 ) -> VerbResult {
+    let key = picked.key.map(|names| names.iter().filter_map(|name| column_name(name)).collect());
     let choice = match (picked.pick, picked.names, picked.yes) {
         (pick, Some(names), _) => {
             let pick = index(pick.unwrap_or(1))?;
             let given = names.iter().map(|it| column_name(it)).collect();
             let names = assign_names(&session.proposal.lists, pick, given).map_err(LabellingError::from)?;
-            CandidateChoice { pick, names, seconds: None }
+            CandidateChoice { pick, names, seconds: None, key: None }
         }
         (Some(pick), None, _) => default_choice(session, index(pick)?)?,
         (None, None, true) => default_choice(session, 0)?,
@@ -159,7 +168,7 @@ fn choose_list(
             }
         },
     };
-    accept(config, folder, session, &choice, no_run)
+    accept(config, folder, session, &CandidateChoice { key: key.or(choice.key.clone()), ..choice }, no_run)
 }
 
 fn accept(
@@ -170,8 +179,15 @@ fn accept(
     no_run: bool,
 ) -> VerbResult {
     let name = &folder.name;
-    session.accept(choice, Utc::now())?;
+    let key = session.accept(choice, Utc::now())?;
+    if let Some(list) = session.proposal.lists.get(choice.pick).filter(|list| !list.lost.is_empty()) {
+        output::note(format!("{name}: {}", ask::lost_columns(list)));
+    }
     output::note(format!("{name}: wrote template, columns and labels"));
+    if !key.is_empty() && key != folder.task.data.key {
+        let key = output::cell(&key.join("`, `"), 200);
+        output::note(format!("{name}: records are recognised by `{key}` (data.key in task.toml)"));
+    }
     if no_run {
         return Ok(exit::DONE);
     }
@@ -217,7 +233,7 @@ fn default_choice(session: &LabelSession, pick: usize) -> Result<CandidateChoice
     if pick >= most {
         return Err(LabellingError::from(PageLabellingError::NoSuchCandidate { given: pick + 1, most }).into());
     }
-    Ok(CandidateChoice { pick, names: session.names(pick), seconds: None })
+    Ok(CandidateChoice { pick, names: session.names(pick), seconds: None, key: None })
 }
 
 fn as_json(view: &ProposalView, tables: &[Table]) -> serde_json::Value {
@@ -236,6 +252,8 @@ fn as_json(view: &ProposalView, tables: &[Table]) -> serde_json::Value {
                 "columns": list.columns,
                 "shown": list.names.iter().flatten().collect::<Vec<_>>(),
                 "names": list.names,
+                "lost": list.lost,
+                "key": list.key,
                 "records": table.records(),
             });
             super::add_limit(&mut it, list.limit.clone());

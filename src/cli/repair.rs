@@ -8,6 +8,7 @@ use super::extract::read_template;
 use super::file_writer::WriteTarget;
 use super::learn::{as_json, show, write_picked};
 use super::{CliError, PageSandbox, VerbResult, add_limit, exit, output, truncation_note};
+use crate::learn::Candidate;
 use crate::learn::repair::repair;
 use crate::model::{Row, Table};
 
@@ -47,7 +48,8 @@ pub(super) fn run(args: &Args) -> VerbResult {
     let template = read_template(&args.template)?;
     let good = read_records(&args.records)?;
     let page = sandbox.read_page(&args.page)?;
-    let candidates = repair(&template, &good, &page);
+    let candidates: Vec<Candidate> =
+        repair(&template, &good, &page).into_iter().map(|it| it.read_back(&page)).collect();
     let picked = args.pick.zip(args.output.as_deref());
     write_picked(picked, &candidates.iter().collect::<Vec<_>>(), &mut sandbox)?;
     if good.rows.is_empty() {

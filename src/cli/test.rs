@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::learn::apply::{self, ColumnTransform};
+use crate::learn::apply::{ColumnTransform, Extraction, TemplateReader};
 use crate::learn::template::{Template, TemplateError};
 use crate::model::{Table, TaskName};
 use crate::tasks;
@@ -175,14 +175,13 @@ fn replay(
 ) -> Result<SampleReport, CliError> {
     let charset = Some(folder.task.fetch.charset.as_str()).filter(|&it| it != "auto");
     let page = sandbox.parse(&sample.body, charset);
-    let extraction = apply::records(template, &page);
     let shape = ColumnTransform::new(&folder.task.columns).map_err(CliError::config)?;
-    let mut found = shape.apply(extraction.table);
-    found.rows.retain(|row| row.cells.iter().any(Option::is_some));
+    let Extraction { table: found, similarity, limit, .. } =
+        TemplateReader::new(template.clone()).published_rows(&shape, &page);
     let difference = compare(&sample.expected, &found);
-    let (similarity, wanted) = (extraction.similarity, folder.task.expect.similarity);
+    let wanted = folder.task.expect.similarity;
     let cut = page.limit.map(|cut| cut.sentence(&format!("sample {}", sample.index), sample.body.len()));
-    let limit = cut.or(extraction.limit.map(|limit| limit.to_string()));
+    let limit = cut.or(limit.map(|limit| limit.to_string()));
     let same = difference.is_none() && similarity >= wanted && limit.is_none();
     // A page without rows, or unlike its template, is no good expectation.
     let can_replace = limit.is_none() && !difference.is_none() && similarity >= wanted && !found.rows.is_empty();

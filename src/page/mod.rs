@@ -17,6 +17,7 @@ pub mod sanitise;
 pub mod select;
 pub mod signs;
 pub mod text;
+pub mod token_names;
 pub mod tokens;
 pub mod tree;
 pub mod xpath;

@@ -11,6 +11,7 @@ use super::redact::{replace_bytes, spellings};
 use crate::model::script::variables::{self, TemplatePart};
 use crate::model::{Page, PageMeta, Script, ScriptStep};
 use crate::page::Tree;
+use crate::page::token_names::is_token_name;
 
 const REDACTED: &str = "***";
 /// A shorter value would occur in texts by chance.
@@ -22,22 +23,6 @@ const MIN_CLASS_CHANGES: usize = 5;
 /// How many tokens a walk remembers (the newest), and how many one page may add: a hostile page has 100,000 fields.
 const MAX_VALUES: usize = 200;
 const MAX_PER_PAGE: usize = 50;
-
-/// Names of fields, headers, cookies and parameters, in small letters and digits alone.
-const NAMES: &[&str] = &["sesskey", "formkey", "eventvalidation", "sessionid", "jsessionid", "phpsessid"];
-const NAME_PARTS: &[&str] = &["csrf", "xsrf", "viewstate"];
-const NAME_ENDINGS: &[&str] = &["token", "nonce"];
-/// Parts of names of tokens that are only pagination cursors.
-const CURSORS: &[&str] = &["page", "next", "cursor", "continu", "sync", "resume", "after", "before"];
-
-/// Whether a field, header, cookie or parameter of this name holds a token.
-pub fn is_token_name(name: &str) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    let is_cursor = || CURSORS.iter().any(|word| plain.contains(word));
-    NAMES.contains(&plain.as_str())
-        || NAME_PARTS.iter().any(|word| plain.contains(word))
-        || (NAME_ENDINGS.iter().any(|end| plain.ends_with(end)) && !is_cursor())
-}
 
 /// Whether the value looks randomly generated.
 fn is_random(value: &str) -> bool {

@@ -8,10 +8,13 @@ use super::folder::{Folder, PUBLIC_FILE};
 use super::{MAX_TOML_BYTES, Problem, TASK_FILE, TomlSource};
 use crate::model::{Column, ColumnType, Split, Task};
 
-/// Replaces the columns of task.toml. A column that keeps its name keeps its table, with comments and order of keys.
-/// The file is written only if the result still parses as a task.
-pub fn write_columns(dir: &Path, columns: &[Column]) -> Result<(), Problem> {
-    rewrite(dir, |document| edit(document, columns))
+/// Replaces the columns of task.toml, and its key where one is given. A column that keeps its name keeps its table, with comments and order
+/// of keys. The file is written only if the result still parses as a task.
+pub fn write_columns(dir: &Path, columns: &[Column], key: Option<&[String]>) -> Result<(), Problem> {
+    rewrite(dir, |document| {
+        edit(document, columns);
+        key.into_iter().for_each(|key| edit_key(document, key));
+    })
 }
 
 /// Sets `expect.allow_empty` to true, after a person said that the list may be empty.
@@ -77,6 +80,27 @@ fn edit(document: &mut DocumentMut, columns: &[Column]) {
     }
     if !tables.is_empty() {
         document.insert("column", Item::ArrayOfTables(tables));
+    }
+}
+
+/// Sets or removes `data.key`.
+fn edit_key(document: &mut DocumentMut, key: &[String]) {
+    if key.is_empty() && !document.contains_key("data") {
+        return;
+    }
+    let data = document.entry("data").or_insert_with(toml_edit::table);
+    let Some(data) = data.as_table_like_mut() else { return };
+    if key.is_empty() {
+        data.remove("key");
+    } else {
+        let new = value(key.iter().collect::<Array>());
+        let plain = |item: &Item| item.as_value().map(|it| it.clone().decorated("", "").to_string());
+        if data.get("key").and_then(plain) != plain(&new) {
+            data.insert("key", new);
+        }
+    }
+    if data.is_empty() {
+        document.remove("data");
     }
 }
 

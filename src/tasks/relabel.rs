@@ -14,6 +14,8 @@ pub struct Relabelling<'a> {
     pub label: Label,
     /// The columns for task.toml.
     pub columns: &'a [Column],
+    /// `data.key` for task.toml.
+    pub key: &'a [String],
     /// The labelled page, and the rows expected on it.
     pub body: &'a [u8],
     pub expected: &'a Table,
@@ -28,9 +30,9 @@ pub fn relabel(folder: &TaskFolder, new: Relabelling<'_>) -> Result<(), Problem>
     let dir = &folder.dir;
     let mut labels = read_labels(dir)?;
     labels.labels.push(new.label);
-    save_previous(dir, &folder.task.columns)?;
+    save_previous(dir, &folder.task.columns, &folder.task.data.key)?;
     write_labels(dir, &labels)?;
-    write_columns(dir, new.columns)?;
+    write_columns(dir, new.columns, Some(new.key))?;
     let mut sample = 1;
     if new.repairs {
         sample = read_samples(dir)?.last().map_or(1, |it| it.index + 1);

@@ -11,18 +11,19 @@ use crate::model::Column;
 
 const BEFORE: &str = "before";
 const COLUMNS_FILE: &str = "columns.json";
+const KEY_FILE: &str = "key.json";
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Saves the current template, labels and columns.
-pub fn save_previous(dir: &Path, columns: &[Column]) -> Result<(), FileError> {
+/// Saves the current template, labels, columns and key.
+pub fn save_previous(dir: &Path, columns: &[Column], key: &[String]) -> Result<(), FileError> {
     let folder = Folder::open(dir)?;
     let Some(template) = folder.read(TEMPLATE_FILE, MAX_BYTES)? else { return Ok(()) };
     let before = folder.make_subfolder(STATE, PRIVATE_FOLDER)?.make_subfolder(BEFORE, PRIVATE_FOLDER)?;
     let labels = folder.read(LABELS_FILE, MAX_BYTES)?.unwrap_or_default();
     before.replace(LABELS_FILE, &labels, PRIVATE_FILE)?;
-    let columns = serde_json::to_vec(columns)
-        .map_err(|error| FileError::Io { path: before.path().join(COLUMNS_FILE), source: error.into() })?;
-    before.replace(COLUMNS_FILE, &columns, PRIVATE_FILE)?;
+    let failed = |error: serde_json::Error| FileError::Io { path: before.path().to_owned(), source: error.into() };
+    before.replace(COLUMNS_FILE, &serde_json::to_vec(columns).map_err(failed)?, PRIVATE_FILE)?;
+    before.replace(KEY_FILE, &serde_json::to_vec(key).map_err(failed)?, PRIVATE_FILE)?;
     // Last, because its presence marks a complete copy.
     before.replace(TEMPLATE_FILE, &template, PRIVATE_FILE)
 }
@@ -44,7 +45,9 @@ pub fn restore_previous(dir: &Path) -> Result<bool, Problem> {
     }
     let columns = before.read_private(COLUMNS_FILE, MAX_BYTES)?;
     if let Some(columns) = columns.and_then(|json| serde_json::from_slice::<Vec<Column>>(&json).ok()) {
-        write_columns(dir, &columns)?;
+        let key = before.read_private(KEY_FILE, MAX_BYTES)?;
+        let key = key.and_then(|json| serde_json::from_slice::<Vec<String>>(&json).ok());
+        write_columns(dir, &columns, key.as_deref())?;
     }
     folder.replace(TEMPLATE_FILE, &template, PUBLIC_FILE)?;
     before.remove(TEMPLATE_FILE)?;
@@ -74,10 +77,10 @@ mod tests {
 
     /// Saves the state and writes a new label of this kind.
     fn relabelled(dir: &Path, kind: &str) {
-        save_previous(dir, &[Column::text("name")]).expect("it is kept");
+        save_previous(dir, &[Column::text("name")], &[]).expect("it is kept");
         fs::write(dir.join("template.json"), "the new one").expect("a file");
         fs::write(dir.join("labels.toml"), LABEL.replace("KIND", kind)).expect("a file");
-        write_columns(dir, &[Column::text("other")]).expect("columns");
+        write_columns(dir, &[Column::text("other")], Some(&["other".to_owned()])).expect("columns");
         write_sample(dir, 2, b"new page", &Table::default()).expect("a sample");
     }
 

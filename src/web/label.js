@@ -20,6 +20,8 @@ let steps = [];
 let busy = false;
 let allColumns = false;
 let frameIsReady = false;
+// The list whose lost columns were named: Enter uses it then.
+let warned = null;
 
 const MOST_TEXT = 2000;
 const FIRST_ROWS = 12;
@@ -322,6 +324,14 @@ function byText() {
 
 function take() {
   if (!shown) return say("Still searching. Wait a moment.");
+  const { lost } = list();
+  if (lost.length > 0 && warned !== list()) {
+    warned = list();
+    const names = lost.map((name) => `“${name}”`).join(", ");
+    const noun = lost.length === 1 ? "column" : "columns";
+    const verb = lost.length === 1 ? "stays" : "stay";
+    return say(`This list has no value for the ${noun} ${names}, which ${verb} in the table, empty. Press Enter again to use it.`);
+  }
   doing("Saving …", async () => {
     const { columns, names } = list();
     const given = columns.map((column, at) => nameOf(column, names[at]) || null);

@@ -50,7 +50,8 @@ fn find_list(job: &RepairJob, raw: &[u8]) -> Option<(RepairProposals, Vec<u8>)> 
     if page.limit.is_some() {
         return None;
     }
-    let mut candidates = repair(&template, &job.good, &page);
+    let candidates = repair(&template, &job.good, &page).into_iter();
+    let mut candidates: Vec<Candidate> = candidates.map(|candidate| candidate.read_back(&page)).collect();
     candidates.retain(|candidate| candidate.limit.is_none());
     let mut doubt = doubt(&template, &job.good, &candidates);
     if let Some(first) = candidates.first() {

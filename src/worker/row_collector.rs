@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::judge::{self, Tally};
 use crate::learn;
-use crate::learn::apply::{self, ColumnTransform, TemplateReader};
+use crate::learn::apply::{self, ColumnTransform, Extraction, TemplateReader};
 use crate::learn::{Limit, Template, UnattendedList};
 use crate::model::script::ScriptStep;
 use crate::model::{
@@ -249,15 +249,13 @@ impl RowCollector {
     /// Extracts the rows of a page and appends the columns of `for_each`.
     fn read_rows(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
         let reader = self.reader.as_mut()?;
-        let extraction = reader.records(tree);
-        let limit = extraction.limit;
-        let table = self.shape.apply(extraction.table);
+        let Extraction { similarity, likeness, table, limit, .. } = reader.published_rows(&self.shape, tree);
         if self.pages == 1 {
             self.any_list |= !table.rows.is_empty() || learn::has_list(tree);
         }
-        if (self.pages == 1 || !table.rows.is_empty()) && self.similarity.is_none_or(|it| extraction.similarity < it) {
-            self.similarity = Some(extraction.similarity);
-            self.likeness = Some(extraction.likeness);
+        if (self.pages == 1 || !table.rows.is_empty()) && self.similarity.is_none_or(|it| similarity < it) {
+            self.similarity = Some(similarity);
+            self.likeness = Some(likeness);
         }
         if !self.tally.has_columns() {
             let are_texts =
@@ -273,12 +271,11 @@ impl RowCollector {
         }
         let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
         let added: Vec<Option<String>> = self.item_columns.iter().map(value).collect();
-        let rows = table.rows.into_iter().filter(|row| row.cells.iter().any(Option::is_some));
         let with_added = |mut row: Row| {
             row.cells.extend_from_slice(&added);
             row.cells
         };
-        Some(rows.map(with_added).collect())
+        Some(table.rows.into_iter().map(with_added).collect())
     }
 
     fn push_row(&mut self, row: Row) {

@@ -109,7 +109,7 @@ fn rows_are_outlined_where_they_stand_on_the_page_that_is_shown() {
 fn a_choice_is_worked_out_in_the_sealed_process_and_written_by_the_parent() {
     let desk = Desk::redesigned();
     let names = desk.lists(Help::default()).lists[0].names.clone();
-    let choice = CandidateChoice { pick: 0, names, seconds: Some(2.345) };
+    let choice = CandidateChoice { pick: 0, names, seconds: Some(2.345), key: None };
     let (answer, body) = desk.ask(LabellingQuestion::Take(Help::default(), choice));
     let LabellingAnswer::Taken(accepted) = answer else { panic!("{answer:?}") };
     task::write(&desk.folder, &accepted, &body, chrono::Utc::now()).expect("the folder can be written");
@@ -147,7 +147,7 @@ fn what_does_not_fit_the_page_is_refused_with_a_sentence() {
     let nodes = |first, last| Help { enclosed: vec![Block::Nodes(NodeId(first), NodeId(last))], ..Help::default() };
     let columns = desk.lists(Help::default()).lists[0].columns.len();
     let choice = |pick, names: Vec<Option<String>>| {
-        LabellingQuestion::Take(Help::default(), CandidateChoice { pick, names, seconds: None })
+        LabellingQuestion::Take(Help::default(), CandidateChoice { pick, names, seconds: None, key: None })
     };
     for (ask, wanted) in [
         (LabellingQuestion::Lists(nodes(u32::MAX, 1)), "nothing on the page matches"),

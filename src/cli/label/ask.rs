@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::time::Instant;
 
+use crate::labelling::page::CandidateView;
 use crate::labelling::task::CandidateChoice;
 use crate::learn::teach::Help;
 use crate::learn::template::RowAdjustment;
@@ -97,6 +98,8 @@ pub fn ask(session: &mut LabelSession, folder: &TaskFolder) -> Result<LabelAnswe
     // Starts at the candidate that was adjusted last.
     let mut at = session.proposal.said.finish.candidate.min(session.proposal.lists.len() - 1);
     show(session, at);
+    // The list whose lost columns were named; Enter uses it then.
+    let mut warned = None;
     loop {
         let most = session.proposal.lists.len();
         let key = read_key(&format!("[{} of {most}] {KEYS}\n> ", at + 1))?;
@@ -105,10 +108,21 @@ pub fn ask(session: &mut LabelSession, folder: &TaskFolder) -> Result<LabelAnswe
             continue;
         };
         let spent = || Some(began.elapsed().as_secs_f64());
+        if !matches!(wish, LabelAction::Take | LabelAction::Help) {
+            warned = None;
+        }
         match wish {
+            LabelAction::Take if warned.is_none() && !session.proposal.lists[at].lost.is_empty() => {
+                warned = Some(at);
+                output::say(format!(
+                    "{} Press Enter again to use the list; e names its columns.",
+                    lost_columns(&session.proposal.lists[at])
+                ));
+                continue;
+            }
             LabelAction::Take if session.proposal.repairs => {
                 let names = session.names(at);
-                return Ok(LabelAnswer::Chosen(CandidateChoice { pick: at, names, seconds: spent() }));
+                return Ok(LabelAnswer::Chosen(CandidateChoice { pick: at, names, seconds: spent(), key: None }));
             }
             LabelAction::Take | LabelAction::Name => {
                 let each = matches!(wish, LabelAction::Name);
@@ -160,6 +174,13 @@ fn action_for(key: KeyPress) -> Option<LabelAction> {
     })
 }
 
+/// Says which columns have no value in this list any more.
+pub(super) fn lost_columns(list: &CandidateView) -> String {
+    let names: Vec<String> = list.lost.iter().map(|name| format!("`{}`", output::cell(name, 60))).collect();
+    let (noun, verb) = if names.len() == 1 { ("column", "stays") } else { ("columns", "stay") };
+    format!("This list has no value for the {noun} {}, which {verb} in the table, empty.", names.join(", "))
+}
+
 /// Shows the candidate after a change, or why the change failed.
 fn show_change(done: Result<(), CliError>, session: &LabelSession, at: usize) {
     match done {
@@ -191,14 +212,16 @@ fn ask_names(session: &LabelSession, pick: usize, each: bool) -> Result<Candidat
     let mut names = session.names(pick);
     let kept: Vec<String> = names.iter().flatten().map(|name| output::cell(name, 60)).collect();
     let more = names.len() - kept.len();
+    let list = &session.proposal.lists[pick];
+    let key = output::cell(&list.key.join(", "), 200);
+    let told_apart = if key.is_empty() { String::new() } else { format!("\nRecords are recognised by: {key}") };
     let question = format!(
-        "\nColumns: {}\n[Enter = use these, e = choose and name them, {more} more available] ",
+        "\nColumns: {}{told_apart}\n[Enter = use these, e = choose and name them, {more} more available] ",
         kept.join(", ")
     );
     if !each && !wants_to_name(&question)? {
-        return Ok(CandidateChoice { pick, names, seconds: None });
+        return Ok(CandidateChoice { pick, names, seconds: None, key: None });
     }
-    let list = &session.proposal.lists[pick];
     output::say("Enter keeps the name in brackets, `-` omits the column, `.` keeps all remaining names.");
     for (column, name) in names.iter_mut().enumerate() {
         let mut values: Vec<&str> = list.records.iter().filter_map(|row| row.get(column)?.as_deref()).collect();
@@ -211,7 +234,12 @@ fn ask_names(session: &LabelSession, pick: usize, each: bool) -> Result<Candidat
             text => *name = column_name(text),
         }
     }
-    Ok(CandidateChoice { pick, names, seconds: None })
+    let shown = if key.is_empty() { "-" } else { &key };
+    let key = match prompt(&format!("Columns that identify a record, `-` for none [{shown}] "))?.as_str() {
+        "" => None,
+        text => Some(text.split(',').filter_map(column_name).collect()),
+    };
+    Ok(CandidateChoice { pick, names, seconds: None, key })
 }
 
 fn wants_to_name(question: &str) -> Result<bool, CliError> {

@@ -117,11 +117,11 @@ impl LabelSession {
         self.ask_again(page::adjusted(&self.proposal.said, pick, step))
     }
 
-    /// Writes the chosen list into the task's folder.
-    pub(super) fn accept(&self, choice: &CandidateChoice, now: DateTime<Utc>) -> Result<(), CliError> {
+    /// Writes the chosen list into the task's folder. Returns its key.
+    pub(super) fn accept(&self, choice: &CandidateChoice, now: DateTime<Utc>) -> Result<Vec<String>, CliError> {
         let (accepted, body) = self.page.take(&self.asked, choice)?;
         task::write(&self.page.folder, &accepted, &body, now)?;
-        Ok(())
+        Ok(accepted.key)
     }
 }
 

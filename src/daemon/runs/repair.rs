@@ -176,6 +176,7 @@ impl RepairTrial {
         let new = Relabelling {
             template: &proposed.template,
             columns: &columns(folder, &label),
+            key: &folder.task.data.key,
             label,
             body: &self.body,
             expected: &proposed.table.with_column_names(&proposed.names),

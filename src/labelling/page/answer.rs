@@ -1,6 +1,8 @@
 //! Request and answer of a labelling job: what parent and child exchange when a page is labelled in a sandboxed child
 //! process.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -108,6 +110,10 @@ pub struct CandidateView {
     pub places: Vec<(LineRef, LineRef)>,
     /// The limit that cut the list off.
     pub limit: Option<String>,
+    /// Columns with published values for which this list has none.
+    pub lost: Vec<String>,
+    /// The columns that identify a record (`data.key`).
+    pub key: Vec<String>,
 }
 
 /// An element's node; in a listing, a text node and the offset at which the line begins.
@@ -140,11 +146,14 @@ fn lists_and_rows(study: &PageLabeller, mut proposal: ListProposal) -> Vec<(Labe
 
 fn rejection(error: &PageLabellingError) -> LabellingAnswer {
     let fault = match error {
-        PageLabellingError::NoList(_) | PageLabellingError::NotWhole(_) => LabellingFault::Page,
+        PageLabellingError::NoList(_) | PageLabellingError::NotWhole(_) | PageLabellingError::NotAsShown { .. } => {
+            LabellingFault::Page
+        }
         PageLabellingError::NoSuchCandidate { .. }
         | PageLabellingError::NameCount { .. }
         | PageLabellingError::NameTwice(_)
         | PageLabellingError::NoColumns
+        | PageLabellingError::NoKeyColumn { .. }
         | PageLabellingError::Help(_) => LabellingFault::Input,
         PageLabellingError::Columns(_) => LabellingFault::Task,
     };
@@ -153,12 +162,16 @@ fn rejection(error: &PageLabellingError) -> LabellingAnswer {
 
 fn proposal_view(study: &PageLabeller, proposal: ListProposal) -> ProposalView {
     let tokens = Tokens::new(study.tree());
-    let names = (0..proposal.candidates.len()).map(|pick| study.names(&proposal, pick)).collect::<Vec<_>>();
-    let lists = proposal.candidates.iter().zip(names);
+    let lists = proposal.candidates.iter().enumerate().map(|(pick, candidate)| {
+        let names = study.names(&proposal, pick);
+        let (columns, table) = study.named(candidate, &names);
+        let (lost, key) = (study.lost_columns(&table), study.key(&columns, &table, &BTreeMap::new()));
+        CandidateView { lost, key, ..candidate_view(candidate, names, &tokens) }
+    });
     ProposalView {
         run: study.known.run,
         url: study.known.page.url.clone(),
-        lists: lists.map(|(candidate, names)| candidate_view(candidate, names, &tokens)).collect(),
+        lists: lists.collect(),
         said: proposal.said,
         repairs: proposal.repairs,
         doubt: proposal.doubt,
@@ -177,6 +190,8 @@ fn candidate_view(candidate: &Candidate, names: Vec<Option<String>>, tokens: &To
         names,
         records: candidate.table.rows.iter().take(MAX_SHOWN_ROWS).map(cells).collect(),
         limit: candidate.limit.map(|limit| limit.to_string()),
+        lost: Vec::new(),
+        key: Vec::new(),
         places: candidate.row_spans.iter().take(MAX_OUTLINED_ROWS).filter_map(|&row| line_range(tokens, row)).collect(),
     }
 }

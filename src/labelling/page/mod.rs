@@ -5,6 +5,7 @@
 mod accept;
 mod answer;
 mod column_names;
+mod record_key;
 
 use std::slice;
 
@@ -39,6 +40,8 @@ pub struct LabellingContext {
     pub charset: String,
     pub timezone: Tz,
     pub columns: Vec<Column>,
+    /// `data.key` of task.toml.
+    pub key: Vec<String>,
     /// The task's template, as JSON text.
     pub template: Option<String>,
     /// The published rows, to compare with.
@@ -96,6 +99,13 @@ pub enum PageLabellingError {
     NameTwice(String),
     #[error("at least one column must be kept")]
     NoColumns,
+    #[error("there is no column `{name}` for the key; the list has {columns}")]
+    NoKeyColumn { name: String, columns: String },
+    #[error(
+        "candidate {pick} cannot be published as it was shown: the template reads it differently ({difference}); \
+         nothing was changed. Choose another candidate, or make its rows wider or narrower"
+    )]
+    NotAsShown { pick: usize, difference: String },
     #[error(transparent)]
     Help(#[from] HelpError),
     #[error("task.toml: {0}; {hint}", hint = .0.hint)]
@@ -142,6 +152,7 @@ impl PageLabeller {
 
     fn propose_with_help(&self, said: Help) -> Result<ListProposal, PageLabellingError> {
         let candidates = learn::learn_with(slice::from_ref(&self.tree), &LearnOptions::default(), &said)?;
+        let candidates = self.read_back(candidates);
         Ok(ListProposal { candidates, said, repairs: false, doubt: None })
     }
 
@@ -161,11 +172,15 @@ impl PageLabeller {
             None => {
                 let Ok(template) = Template::from_json(json) else { return Ok(None) };
                 let template = with_task_names(&template, &self.known.columns);
-                (repair_with(&template, good, &self.tree, &help.finish)?, None)
+                (self.read_back(repair_with(&template, good, &self.tree, &help.finish)?), None)
             }
         };
         let proposal = ListProposal { candidates, said: help.clone(), repairs: true, doubt };
         Ok(Some(proposal).filter(|it| !it.candidates.is_empty()))
+    }
+
+    fn read_back(&self, candidates: Vec<Candidate>) -> Vec<Candidate> {
+        candidates.into_iter().map(|candidate| candidate.read_back(&self.tree)).collect()
     }
 
     /// The repair computed at the end of the run; `None` if it cannot be read, and it is computed again.

@@ -49,6 +49,7 @@ pub fn variant(
         slots,
         sources: Vec::new(),
         rule: None,
+        superseded: false,
     }
 }
 

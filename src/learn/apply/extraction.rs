@@ -3,6 +3,7 @@
 use super::fit::{FitCache, fit_with_cache};
 use super::mixed_formats;
 use super::similarity::THRESHOLD;
+use super::transform::ColumnTransform;
 use crate::learn::align::AlignedRow;
 use crate::learn::columns::Filler;
 use crate::learn::template::Template;
@@ -20,6 +21,8 @@ pub struct Extraction {
     pub likeness: SimilarityParts,
     /// All columns in the template's order, hidden ones included.
     pub table: Table,
+    /// The token span of each row on the page.
+    pub row_spans: Vec<Span>,
     /// The limit that was reached: rows or values may be missing or wrong.
     pub limit: Option<Limit>,
 }
@@ -45,9 +48,14 @@ impl TemplateReader {
         &self.template
     }
 
-    /// As [`records`].
-    pub fn records(&mut self, page: &Tree) -> Extraction {
-        apply_template(&self.template, &PageView::new(page), &self.visible_columns, &mut self.cache)
+    /// The rows of a page under the task's columns, without empty ones: what a run publishes, and what a person is
+    /// shown before.
+    pub fn published_rows(&mut self, shape: &ColumnTransform, page: &Tree) -> Extraction {
+        let mut found = apply_template(&self.template, &PageView::new(page), &self.visible_columns, &mut self.cache);
+        found.table = shape.apply(found.table);
+        let rows = found.table.rows.into_iter().zip(found.row_spans);
+        (found.table.rows, found.row_spans) = rows.filter(|(row, _)| row.cells.iter().any(Option::is_some)).unzip();
+        found
     }
 }
 
@@ -101,14 +109,15 @@ fn apply_template(
     let Some(mut best) = fit_with_cache(template, view, kit) else {
         let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
         let table = Table { columns, rows: Vec::new() };
-        return Extraction { similarity: 0.0, likeness: SimilarityParts::NONE, table, limit: view.take_limit() };
+        let (likeness, limit) = (SimilarityParts::NONE, view.take_limit());
+        return Extraction { similarity: 0.0, likeness, table, row_spans: Vec::new(), limit };
     };
     let mut limit = best.limit(template, view);
     let mut found = table(view, template, best.variant, columns, &mut best.rows, &mut best.cache.paths);
     let others = mixed_formats::fit_other_variants(template, view, &best);
     limit = others.iter().fold(limit, |limit, other| limit.or_else(|| other.limit(template, view)));
+    let mut places: Vec<Span> = best.rows.iter().map(|row| row.span).collect();
     if !others.is_empty() {
-        let mut places: Vec<Span> = best.rows.iter().map(|row| row.span).collect();
         for mut other in others {
             found
                 .rows
@@ -118,13 +127,15 @@ fn apply_template(
         // Rows of all formats, in page order.
         let mut rows: Vec<(Span, Row)> = places.into_iter().zip(found.rows).collect();
         rows.sort_by_key(|(place, _)| *place);
-        found.rows = rows.into_iter().map(|(_, row)| row).collect();
+        (places, found.rows) = rows.into_iter().unzip();
     }
-    *kit = best.cache.reusable().filter(|_| template.variants.len() == 1);
+    let is_only_current = template.variants.iter().enumerate().all(|(i, it)| it.superseded != (i == best.variant));
+    *kit = best.cache.reusable().filter(|_| is_only_current);
     Extraction {
         similarity: best.likeness.similarity(),
         likeness: best.likeness,
         table: found,
+        row_spans: places,
         limit: limit.or(view.take_limit()),
     }
 }

@@ -20,28 +20,48 @@ use crate::page::tokens::Span;
 /// Number of row sets that are fitted completely, after an estimate from a few rows of each.
 const MAX_FULL_FITS: usize = 12;
 
-/// Fits every variant to the page and keeps the one with the highest gain.
+/// From this similarity of a current variant on, the layouts before a redesign are not compared.
+const SURE_SIMILARITY: f64 = 0.9;
+/// By how much more the layout before a redesign must be similar to win. A site may show its old layout again, or both
+/// by turns. A variant has similarity 1 on the page that it was learned from, so that no older one wins there.
+const OLD_LAYOUT_LEAD: f64 = 0.1;
+
+/// Fits the current variants to the page and keeps the one with the highest gain. Superseded ones are read only where
+/// they are clearly more similar.
 pub fn fit(template: &Template, view: &PageView<'_>) -> Option<Fit> {
     fit_with_cache(template, view, &mut None)
 }
 
 /// Like [`fit`], with the cache of the previous page. The result is the same, only faster.
 pub fn fit_with_cache(template: &Template, view: &PageView<'_>, kit: &mut Option<FitCache>) -> Option<Fit> {
-    match template.variants.as_slice() {
-        [variant] if variant.rule.is_none() => {
+    let (superseded, current): (Vec<IndexedVariant<'_>>, Vec<IndexedVariant<'_>>) =
+        template.variants.iter().enumerate().partition(|(_, variant)| variant.superseded);
+    let now = match current.as_slice() {
+        [(index, variant)] if variant.rule.is_none() => {
             let ready = kit.take().unwrap_or_else(|| FitCache::new(variant, PathInterner::default()));
-            fit_directly(variant, 0, view, ready).or_else(|| fit_exhaustively(template, view))
+            fit_directly(variant, *index, view, ready).or_else(|| fit_exhaustively(&current, view))
         }
         // The direct fit supports neither row rules nor several variants.
-        _ => fit_exhaustively(template, view),
+        _ => fit_exhaustively(&current, view),
+    };
+    let similarity = now.as_ref().map_or(0.0, |fit| fit.likeness.similarity());
+    if superseded.is_empty() || similarity >= SURE_SIMILARITY {
+        return now;
     }
+    let leads = |fit: &Fit| {
+        let before = fit.likeness.similarity();
+        before >= similarity + OLD_LAYOUT_LEAD || before >= similarity::THRESHOLD && similarity < similarity::THRESHOLD
+    };
+    fit_exhaustively(&superseded, view).filter(leads).or(now)
 }
 
+/// A variant with its index in the template.
+type IndexedVariant<'t> = (usize, &'t Variant);
+
 /// Exhaustive fit: compares all row sets of the page.
-pub fn fit_exhaustively(template: &Template, view: &PageView<'_>) -> Option<Fit> {
+fn fit_exhaustively(variants: &[IndexedVariant<'_>], view: &PageView<'_>) -> Option<Fit> {
     let sets: Vec<Vec<Span>> = row_sets(view).into_iter().map(|set| set.rows).collect();
-    let variants = template.variants.iter().enumerate();
-    best_gain(variants.map(|(i, variant)| fit_variant(variant, i, view, &sets)))
+    best_gain(variants.iter().map(|&(index, variant)| fit_variant(variant, index, view, &sets)))
 }
 
 fn fit_directly(variant: &Variant, index: usize, view: &PageView<'_>, kit: FitCache) -> Option<Fit> {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::fit::{Fit, fit_given_rows, parents_of};
-use crate::learn::template::Template;
+use crate::learn::template::{Template, Variant};
 use crate::learn::view::{Limit, MAX_NEIGHBOURS, PageView};
 use crate::page::tokens::Span;
 
@@ -13,14 +13,17 @@ use crate::page::tokens::Span;
 const MIN_QUALITY: f64 = 0.6;
 
 /// The fits of the other variants that have rows. Their rows do not overlap rows of the best variant and have the same
-/// parents. After a redesign the old variant therefore finds nothing: its rows would be the new rows themselves.
+/// parents. The layout before a redesign is no other format of the list.
 pub fn fit_other_variants(template: &Template, view: &PageView<'_>, best: &Fit) -> Vec<Fit> {
-    if template.variants.len() < 2 || best.rows.is_empty() {
+    let superseded = template.variants[best.variant].superseded;
+    let is_other = |(index, variant): &(usize, &Variant)| *index != best.variant && variant.superseded == superseded;
+    let others: Vec<(usize, &Variant)> = template.variants.iter().enumerate().filter(is_other).collect();
+    if others.is_empty() || best.rows.is_empty() {
         return Vec::new();
     }
     let mut free = free_neighbours(view, best);
     let mut found = Vec::new();
-    for (index, variant) in template.variants.iter().enumerate().filter(|(index, _)| *index != best.variant) {
+    for (index, variant) in others {
         if free.is_empty() {
             break;
         }

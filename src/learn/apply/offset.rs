@@ -115,6 +115,7 @@ mod tests {
             slots: Vec::new(),
             sources: Vec::new(),
             rule: None,
+            superseded: false,
         };
         let tree = Tree::parse("<ul><li><b>1</b><i>2</i><br></li><li><b>3</b><br></li><li>4<br></li></ul>");
         let tokens = Tokens::new(&tree);

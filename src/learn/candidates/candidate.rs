@@ -3,13 +3,14 @@
 use foldhash::HashMap;
 
 use crate::learn::align::{AlignedRow, align, assemble, headings, inner_lists, record_sibling_counts};
-use crate::learn::apply::{fit, quality_floor, training_fit};
+use crate::learn::apply::{Extraction, extract, fit, quality_floor, training_fit};
 use crate::learn::columns::{self, Columns, Filler, header, names};
 use crate::learn::rank::RankedRowSet;
 use crate::learn::rows::RowSet;
 use crate::learn::template::{RowRule, Template};
 use crate::learn::view::{Leaf, Limit, MAX_LEAVES, PageView, PathInterner, is_too_wide, leaves, sample};
 use crate::model::{Row, Table};
+use crate::page::Tree;
 use crate::page::encode::MAX_SYMBOLS;
 use crate::page::tokens::Span;
 
@@ -24,6 +25,15 @@ pub struct Candidate {
     pub row_spans: Vec<Span>,
     /// The limit that was reached: rows or values may be missing or wrong.
     pub limit: Option<Limit>,
+}
+
+impl Candidate {
+    /// The candidate with the rows that its template reads on this page: a person is shown what a run publishes.
+    #[must_use]
+    pub fn read_back(self, page: &Tree) -> Candidate {
+        let Extraction { table, row_spans, limit, .. } = extract(&self.template, page);
+        Candidate { table, row_spans, limit: self.limit.or(limit), ..self }
+    }
 }
 
 /// The candidates of a page share one path interner. `rule` is a person's, for finding the rows on further pages.

@@ -12,6 +12,7 @@ use super::{class_values, lines};
 use crate::learn::align::AlignedRow;
 use crate::learn::template::{ColumnSource, Recipe, Slot, Variant};
 use crate::learn::view::{LeafKind, PageView, PathId, PathInterner, fingerprint, sample};
+use crate::page::token_names::carries_token;
 use crate::page::tokens::Span;
 
 /// Number of columns from which no more are derived; slots and a category are always columns.
@@ -63,7 +64,8 @@ pub fn find(view: &PageView<'_>, variant: &mut Variant, rows: &[AlignedRow], pat
         let is_new = seen.insert(column_fingerprint(values.clone())) && values.flatten().next().is_some();
         let is_shown = is_slot || is_category(source, &rows);
         if is_slot || is_new && (is_shown || hidden.len() < most) {
-            hidden.push(!is_shown || is_constant(source, variant));
+            let values = || table.iter().filter_map(|row| row[j].as_deref());
+            hidden.push(!is_shown || is_constant(source, variant) || is_link(source, variant) && carry_tokens(values()));
             variant.sources.push(Some(source.clone()));
             kept.push(j);
         }
@@ -83,6 +85,16 @@ fn is_constant(source: &ColumnSource, variant: &Variant) -> bool {
         }
         ColumnSource::Derived(_) => false,
     }
+}
+
+fn is_link(source: &ColumnSource, variant: &Variant) -> bool {
+    matches!(source, ColumnSource::Slot(slot) if variant.slots[*slot].kind == LeafKind::Href)
+}
+
+/// Whether most of these links carry a token: they would change with every session.
+fn carry_tokens<'a>(links: impl Iterator<Item = &'a str> + Clone) -> bool {
+    let carrying = links.clone().filter(|link| carries_token(link)).count();
+    carrying * 2 > links.count()
 }
 
 fn column_fingerprint<'a>(values: impl Iterator<Item = Option<&'a str>>) -> u64 {

@@ -111,8 +111,14 @@ impl Template {
         }
     }
 
-    /// The old template with one more variant, which comes first. `columns` maps each old column to a new one; the
-    /// `rest` of the new columns are appended, hidden.
+    /// Appends a visible column that no variant has a source for: its cells are empty.
+    pub fn add_empty_column(&mut self, name: &str) {
+        self.columns.push(TemplateColumn { name: name.to_owned(), hidden: false });
+        self.variants.iter_mut().for_each(|variant| variant.sources.push(None));
+    }
+
+    /// The old template with one more variant, which comes first and supersedes the others. `columns` maps each old
+    /// column to a new one; the `rest` of the new columns are appended, hidden.
     pub fn with_variant(old: &Template, new: &Template, columns: &[Option<usize>], rest: &[usize]) -> Template {
         let mut made = old.clone();
         let Some(shape) = new.variants.first() else { return made };
@@ -122,6 +128,7 @@ impl Template {
         }
         for variant in &mut made.variants {
             variant.sources.resize(made.columns.len(), None);
+            variant.superseded = true;
         }
         let mapped = columns.iter().map(|column| shape.sources[(*column)?].clone());
         let sources = mapped.chain(rest.iter().map(|&column| shape.sources[column].clone())).collect();

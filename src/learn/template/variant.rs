@@ -33,6 +33,9 @@ pub struct Variant {
     /// A person's rule for finding the rows; by default the automatically found row sets are tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RowRule>,
+    /// The layout before a redesign: it is read only where no current variant fits.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
 }
 
 /// The reference for later pages: rows that differ among themselves never fit their template completely.

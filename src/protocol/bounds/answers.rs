@@ -69,7 +69,7 @@ fn check_view(view: &ProposalView) -> Result<(), OutOfBounds> {
 }
 
 fn check_candidate(view: &CandidateView) -> Result<(), OutOfBounds> {
-    let CandidateView { method, score, rows, template, columns, names: shown, records, places, limit } = view;
+    let CandidateView { method, score, rows, template, columns, names: shown, records, places, limit, lost, key } = view;
     text("lists.method", method, MAX_WORD_BYTES)?;
     finite("lists.score", *score)?;
     optional_text("lists.limit", limit.as_ref(), MAX_SENTENCE_BYTES)?;
@@ -77,6 +77,8 @@ fn check_candidate(view: &CandidateView) -> Result<(), OutOfBounds> {
     text("lists.template", template, MAX_TEMPLATE_BYTES)?;
     names("lists.columns", columns.iter(), MAX_TEMPLATE_COLUMNS)?;
     optional_names("lists.names", shown)?;
+    self::names("lists.lost", lost.iter(), MAX_TEMPLATE_COLUMNS)?;
+    self::names("lists.key", key.iter(), MAX_TEMPLATE_COLUMNS)?;
     bytes("lists.records", records.len(), MAX_SHOWN_ROWS)?;
     records.iter().try_for_each(|cells| {
         bytes("lists.cells", cells.len(), MAX_TEMPLATE_COLUMNS)?;
@@ -93,10 +95,11 @@ fn check_accepted(accepted: &AcceptedList) -> Result<(), OutOfBounds> {
     text("taken.method", method, MAX_WORD_BYTES)?;
     at_most("taken.rows", *rows, MAX_LIST_ROWS as u64)?;
     text("taken.first_row", first_row, Table::FIRST_ROW_CHARS * CHAR_BYTES)?;
-    let AcceptedList { columns, names: chosen, expected, said, repairs: _, seconds, .. } = accepted;
+    let AcceptedList { columns, names: chosen, key, expected, said, repairs: _, seconds, .. } = accepted;
     bytes("taken.columns", columns.len(), MAX_TEMPLATE_COLUMNS)?;
     json("taken.columns in bytes", columns, MAX_HELP_BYTES)?;
     names("taken.names", chosen.iter(), MAX_TEMPLATE_COLUMNS)?;
+    names("taken.key", key.iter(), MAX_TEMPLATE_COLUMNS)?;
     check_table("taken.expected", expected)?;
     json("taken.said", said, MAX_HELP_BYTES)?;
     seconds.map_or(Ok(()), |it| finite("taken.seconds", it))

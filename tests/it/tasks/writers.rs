@@ -47,6 +47,7 @@ every = \"6h\"
     tasks::write_columns(
         &scene.dir("hotels"),
         &[column("name", ColumnType::Text), price, column("link", ColumnType::Url)],
+        None,
     )
     .unwrap_or_else(|problem| panic!("{problem}"));
     assert_eq!(
@@ -82,9 +83,9 @@ fn columns_come_to_the_smallest_task_and_go_again() {
     let scene = Scene::with("url = \"https://example.org/list\"\n[schedule]\nevery = \"6h\"\n");
     let before = scene.text("task.toml");
     let odd = column("it's \"odd\" = [x] \u{1b}", ColumnType::Int);
-    tasks::write_columns(&scene.dir("hotels"), std::slice::from_ref(&odd)).expect("written");
+    tasks::write_columns(&scene.dir("hotels"), std::slice::from_ref(&odd), None).expect("written");
     assert_eq!(scene.read().expect("a task").task.columns, [odd]);
-    tasks::write_columns(&scene.dir("hotels"), &[]).expect("written");
+    tasks::write_columns(&scene.dir("hotels"), &[], None).expect("written");
     assert_eq!(scene.text("task.toml"), before);
 }
 
@@ -92,10 +93,10 @@ fn columns_come_to_the_smallest_task_and_go_again() {
 fn a_broken_file_is_not_written_over() {
     let scene = Scene::with("url = \"https://example.org/\"\nnonsense = ");
     let before = scene.text("task.toml");
-    tasks::write_columns(&scene.dir("hotels"), &[column("a", ColumnType::Text)]).expect_err("broken");
+    tasks::write_columns(&scene.dir("hotels"), &[column("a", ColumnType::Text)], None).expect_err("broken");
     assert_eq!(scene.text("task.toml"), before);
     let missing = Scene::new();
-    tasks::write_columns(&missing.dir("hotels"), &[]).expect_err("no folder");
+    tasks::write_columns(&missing.dir("hotels"), &[], None).expect_err("no folder");
 }
 
 #[test]

@@ -11,6 +11,10 @@ fn shop(names: &[&str], class: &str) -> Tree {
     Tree::parse(&format!("<h1>Fruit</h1><ul>{}</ul><p>Bye", names.iter().map(item).collect::<String>()))
 }
 
+fn read(reader: &mut TemplateReader, page: &Tree) -> Extraction {
+    reader.published_rows(&ColumnTransform::default(), page)
+}
+
 #[test]
 fn a_page_is_read_the_same_whatever_was_read_before_it() {
     let pages = [
@@ -23,7 +27,7 @@ fn a_page_is_read_the_same_whatever_was_read_before_it() {
     let template = template(&pages[0]).expect("the shop has a list");
     let mut reader = TemplateReader::new(template.clone());
     for page in pages.iter().chain(pages.iter().rev()) {
-        assert_eq!(reader.records(page), records(&template, page));
+        assert_eq!(read(&mut reader, page), read(&mut TemplateReader::new(template.clone()), page));
     }
 }
 
@@ -34,7 +38,8 @@ fn reads_alike(site: &Path) -> bool {
     let pages: Vec<Tree> = site_pages(site, MAX_BYTES).into_iter().flatten().collect();
     let Some(template) = pages.first().and_then(template) else { return true };
     let mut reader = TemplateReader::new(template.clone());
-    pages.iter().chain(&pages).all(|page| reader.records(page) == records(&template, page))
+    let afresh = |page: &Tree| read(&mut TemplateReader::new(template.clone()), page);
+    pages.iter().chain(&pages).all(|page| read(&mut reader, page) == afresh(page))
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn path_fingerprint(tree: &Tree, node: NodeId) -> u64 {
 mod tests {
     use std::path::Path;
 
-    use super::super::{Fit, FitCache, fit, fit_directly, fit_exhaustively};
+    use super::super::{Fit, FitCache, fit, fit_directly};
     use super::*;
     use crate::learn::template::Template;
     use crate::learn::tests::{failing_sites, site_pages, template};
@@ -244,6 +244,11 @@ mod tests {
     fn directly(template: &Template, view: &PageView<'_>) -> Option<Fit> {
         let variant = &template.variants[0];
         fit_directly(variant, 0, view, FitCache::new(variant, PathInterner::default()))
+    }
+
+    fn fit_exhaustively(template: &Template, view: &PageView<'_>) -> Option<Fit> {
+        let variants: Vec<(usize, &Variant)> = template.variants.iter().enumerate().collect();
+        super::super::fit_exhaustively(&variants, view)
     }
 
     fn spans(rows: &[AlignedRow]) -> Vec<Span> {

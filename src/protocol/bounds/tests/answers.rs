@@ -58,6 +58,8 @@ pub(super) fn lists_with(change: impl Fn(&mut ProposalView)) -> InspectAnswer {
         records: Vec::new(),
         places: Vec::new(),
         limit: None,
+        lost: Vec::new(),
+        key: Vec::new(),
     };
     let mut view = ProposalView {
         run: RunId::new(),
@@ -96,6 +98,12 @@ fn lists_to_choose_from_have_their_limits() {
         lists_with(|view| view.lists[0].columns = many("name".to_owned(), n))
     });
     at_its_limit("lists.names", MAX_TEMPLATE_COLUMNS, |n| lists_with(|view| view.lists[0].names = many(None, n)));
+    at_its_limit("lists.lost", MAX_TEMPLATE_COLUMNS, |n| {
+        lists_with(|view| view.lists[0].lost = many("name".to_owned(), n))
+    });
+    at_its_limit("lists.key", MAX_TEMPLATE_COLUMNS, |n| {
+        lists_with(|view| view.lists[0].key = many("name".to_owned(), n))
+    });
     at_its_limit("lists.records", MAX_SHOWN_ROWS, |n| lists_with(|view| view.lists[0].records = many(Vec::new(), n)));
     at_its_limit("lists.cells", MAX_TEMPLATE_COLUMNS, |n| {
         lists_with(|view| view.lists[0].records = vec![many(None, n)])
@@ -117,6 +125,7 @@ pub(super) fn taken_with(change: impl Fn(&mut AcceptedList)) -> InspectAnswer {
         first_row: String::new(),
         columns: Vec::new(),
         names: Vec::new(),
+        key: Vec::new(),
         expected: Table::default(),
         said: Help::default(),
         repairs: false,
@@ -133,6 +142,7 @@ fn an_accepted_list_has_its_limits() {
     at_its_limit("taken.method", MAX_WORD_BYTES, |n| taken_with(|it| it.method = long(n)));
     at_its_limit("taken.rows", MAX_LIST_ROWS, |n| taken_with(|it| it.rows = n as u64));
     at_its_limit("taken.first_row", Table::FIRST_ROW_CHARS * 4, |n| taken_with(|it| it.first_row = long(n)));
+    at_its_limit("taken.key", MAX_TEMPLATE_COLUMNS, |n| taken_with(|it| it.key = many("name".to_owned(), n)));
     let column = |name: usize| vec![Column::text(&long(name))];
     at_its_limit("taken.columns", MAX_TEMPLATE_COLUMNS, |n| taken_with(|it| it.columns = many(Column::text("a"), n)));
     let around = json_bytes(&column(0));
