@@ -7,6 +7,11 @@ use crate::model::{Column, ColumnStatistics, ColumnType};
 
 /// Minimum fill rate of a column that counts as filled.
 const USUALLY_FILLED: f64 = 0.8;
+/// Minimum fill rate of a column that is often filled. It counts as emptied if no row has a value, and if that many
+/// empty cells in a row are no chance: `MAX_CHANCE`.
+const OFTEN_FILLED: f64 = 0.5;
+/// The greatest probability of an empty column that is still filled as often: ten rows at half, eight at 60 %.
+const MAX_CHANCE: f64 = 0.001;
 /// A named column counts as emptied below this share of its earlier fill rate.
 const MAX_EMPTIED_FILL: f64 = 0.3;
 /// The same for a column whose values identified the rows.
@@ -62,7 +67,11 @@ fn measure_one(column: &ColumnStatistics, rows: u64, named: &[Column], window: &
     let filled_before = before.iter().map(|(it, rows)| share(it.readable(), *rows)).reduce(f64::min);
     let floor = if told_apart { MAX_EMPTIED_KEY_FILL } else { MAX_EMPTIED_FILL };
     // A column that nobody has named may become empty.
-    let usual = filled_before.filter(|&least| is_watched && least >= USUALLY_FILLED).map(|least| least * floor);
+    let usual = filled_before.filter(|_| is_watched).and_then(|least| match least {
+        least if least >= USUALLY_FILLED => Some(least * floor),
+        least if least >= OFTEN_FILLED && is_no_chance(least, rows) => Some(1.0 / rows as f64),
+        _ => None,
+    });
     let is_required = person.is_some_and(|it| it.required);
     let measure = ColumnMeasure {
         name: column.name.clone(),
@@ -112,6 +121,11 @@ impl ColumnMeasure {
     }
 }
 
+/// Is an empty column of so many rows no chance, if the fill rate is still the same?
+fn is_no_chance(filled: f64, rows: u64) -> bool {
+    (1.0 - filled).powf(rows as f64) <= MAX_CHANCE
+}
+
 /// The kind of nearly all values.
 fn kind(column: &ColumnStatistics) -> Option<&'static str> {
     let kinds = [(column.numbers, "numbers"), (column.words, "words"), (column.links, "links")];
@@ -158,6 +172,24 @@ mod tests {
         assert_eq!(seen, [(0.4, Some(0.9), true), (0.0, Some(0.2), false), (1.0, None, false)]);
         assert_eq!(measured[0].must_fill, Some(0.45));
         assert_eq!((measured[0].kind, measured[0].kind_before), (Some("numbers"), Some("numbers")));
+    }
+
+    #[test]
+    fn a_column_that_was_often_filled_and_is_empty_now_is_off() {
+        for (rows, filled, now, is_off) in [(10, 6, 0, true), (10, 6, 1, false), (5, 3, 0, false), (40, 19, 0, false)] {
+            let mut run = good_run(vec![column("price", filled, 0)]);
+            run.verdict.rows = rows;
+            let past = [run];
+            let named = [Column::text("price")];
+            let measured = measure(&[column("price", now, 0)], rows, &named, &Window::of(&past));
+            assert_eq!(measured[0].off.is_some(), is_off, "{filled} of {rows} rows, now {now}");
+            let nobody_named_it = measure(&[column("price", now, 0)], rows, &[], &Window::of(&past));
+            assert_eq!(
+                nobody_named_it[0].must_fill.is_some(),
+                filled * 2 >= rows && rows >= 10,
+                "by its distinct values"
+            );
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod columns;
 mod explanation;
+mod moved_values;
 mod numbers;
 mod record_overlap;
 mod rows;
@@ -12,6 +13,7 @@ mod window;
 
 pub use columns::ColumnMeasure;
 pub use explanation::{PartMeasure, SignMeasure, SimilarityMeasure, VerdictExplanation, explain};
+pub use moved_values::{MAX_COMPARED_ROWS, moved_values};
 pub use numbers::NumberTally;
 pub use record_overlap::{OverlapMeasure, sketch};
 pub use rows::RowMeasure;

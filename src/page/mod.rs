@@ -13,6 +13,7 @@ pub mod pager;
 mod parse;
 pub mod parse_limit;
 pub mod post_back;
+mod rearrange;
 pub mod sanitise;
 pub mod select;
 pub mod signs;
@@ -22,6 +23,7 @@ pub mod tokens;
 pub mod tree;
 pub mod xpath;
 
+pub use rearrange::RearrangedChild;
 pub use select::Selector;
 pub use tokens::Tokens;
 pub use tree::{Name, NodeId, Tree};

@@ -25,6 +25,9 @@ use super::detail_pages::DetailPages;
 use super::message_sender::MessageSender;
 use super::values::RowValues;
 
+/// What is said of a table whose columns have moved.
+const MOVED_COLUMNS: &str = "the columns of the table have moved; they are read by their headers or classes";
+
 pub struct RowCollector {
     sender: MessageSender<RunMessage>,
     /// Applies the template.
@@ -166,7 +169,8 @@ impl RowCollector {
             let list = Table { columns: std::mem::take(&mut self.columns), rows: std::mem::take(&mut self.batch) };
             let (table, learned, limit) = details.merge(&list);
             self.columns = table.columns;
-            self.remark = limit.map(|limit| format!("some values of the detail pages are missing: {limit}"));
+            let missing = limit.map(|limit| format!("some values of the detail pages are missing: {limit}"));
+            self.remark = missing.or(self.remark.take());
             self.check_width();
             if let Some(template) = learned
                 && let Err(error) = self.sender.send(&RunMessage::LearnedDetails { template }, &[])
@@ -249,7 +253,11 @@ impl RowCollector {
     /// Extracts the rows of a page and appends the columns of `for_each`.
     fn read_rows(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
         let reader = self.reader.as_mut()?;
-        let Extraction { similarity, likeness, table, limit, .. } = reader.published_rows(&self.shape, tree);
+        let Extraction { similarity, likeness, table, limit, has_moved_columns, .. } =
+            reader.published_rows(&self.shape, tree);
+        if has_moved_columns && self.remark.is_none() {
+            self.remark = Some(MOVED_COLUMNS.to_owned());
+        }
         if self.pages == 1 {
             self.any_list |= !table.rows.is_empty() || learn::has_list(tree);
         }

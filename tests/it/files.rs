@@ -8,24 +8,32 @@ use std::sync::{Arc, Mutex};
 /// Pages by path, served on loopback until the test ends.
 pub struct Files {
     port: u16,
+    pages: Arc<Mutex<BTreeMap<String, String>>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Files {
     pub fn serve<const N: usize>(pages: [(&str, String); N]) -> Files {
         let pages: BTreeMap<String, String> = pages.into_iter().map(|(path, text)| (path.to_owned(), text)).collect();
+        let pages = Arc::new(Mutex::new(pages));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port of loopback is free");
         let port = listener.local_addr().expect("it is bound").port();
         let asked = Arc::new(Mutex::new(Vec::new()));
-        let notes = Arc::clone(&asked);
+        let (notes, served) = (Arc::clone(&asked), Arc::clone(&pages));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let Some(path) = path_of(&stream) else { continue };
                 notes.lock().expect("no test panics with it").push(path.clone());
-                let _ = (&stream).write_all(answer(pages.get(&path)).as_bytes());
+                let answer = answer(served.lock().expect("no test panics with it").get(&path));
+                let _ = (&stream).write_all(answer.as_bytes());
             }
         });
-        Files { port, asked }
+        Files { port, pages, asked }
+    }
+
+    /// The site changes: another page stands there from now on.
+    pub fn put(&self, path: &str, page: String) {
+        self.pages.lock().expect("no test panics with it").insert(path.to_owned(), page);
     }
 
     pub fn url(&self, path: &str) -> String {

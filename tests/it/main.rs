@@ -19,6 +19,7 @@ mod architecture;
 mod browser;
 mod citations;
 mod cli;
+mod columns;
 mod daemon;
 mod details;
 mod docs;

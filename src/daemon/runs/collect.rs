@@ -9,7 +9,8 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::daemon::child::lifecycle::ChildMessages;
 use crate::daemon::child::requests::ChildRequests;
 use crate::daemon::store_handle::StoreHandle;
-use crate::model::{Failure, RunId, TaskName, TraceLine, Verdict};
+use crate::judge::MAX_COMPARED_ROWS;
+use crate::model::{Failure, Row, RunId, Table, TaskName, TraceLine, Verdict};
 use crate::protocol::bounds::cut;
 use crate::protocol::{FrameError, RunMessage};
 use crate::store::StoreError;
@@ -37,6 +38,27 @@ pub struct RunReport {
     pub template: Option<String>,
     pub details: Option<String>,
     pub error: Option<CollectError>,
+    /// Its first rows, for comparing them with the published ones.
+    pub first_rows: Table,
+}
+
+/// How much text of the first rows is kept.
+const MAX_FIRST_ROWS_BYTES: usize = 1 << 20;
+
+impl RunReport {
+    fn keep_first_rows(&mut self, columns: &[String], rows: &[Row]) {
+        let size = |row: &Row| row.cells.iter().flatten().map(String::len).sum::<usize>();
+        let mut bytes: usize = self.first_rows.rows.iter().map(size).sum();
+        // Rows of later pages may have more columns.
+        self.first_rows.columns = columns.to_vec();
+        for row in rows.iter().take(MAX_COMPARED_ROWS.saturating_sub(self.first_rows.rows.len())) {
+            bytes += size(row);
+            if bytes > MAX_FIRST_ROWS_BYTES {
+                break;
+            }
+            self.first_rows.rows.push(row.clone());
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +139,7 @@ impl Collector {
                     self.store.call_blocking(move |store| store.store_page(run, index, &meta, &raw))?;
                 }
                 RunMessage::Rows { columns, values, rows } => {
+                    report.keep_first_rows(&columns, &rows);
                     let (run, task, key) = (self.run, self.task.clone(), self.key.clone());
                     self.store.call_blocking(move |store| {
                         store.stage_values(run, &task, (&columns, &values), &key, &rows, Utc::now())

@@ -18,7 +18,8 @@ use crate::daemon::child::stepping::StepProcess;
 use crate::daemon::schedule::crash_backoff;
 use crate::daemon::store_handle::StoreHandle;
 use crate::daemon::threads;
-use crate::model::{Failure, RunId, StepwiseState, Verdict, shortage};
+use crate::judge;
+use crate::model::{Failure, Outcome, Quarantine, RunId, StepwiseState, Table, Verdict, shortage};
 use crate::protocol::{RunJob, StepAudience};
 use crate::store::{BeginOutcome, RunStart, Store, StoreError, Trigger};
 use crate::tasks;
@@ -191,6 +192,8 @@ impl Runner {
         mut stop: watch::Receiver<bool>,
     ) -> RunEnd {
         let time_limit = job.fetch.task.limits.timeout.0 + KILL_GRACE;
+        // The published rows are those of the same list unless a person has labelled it since.
+        let is_comparable = !job.past.is_empty();
         let child = match self.start_child(folder, run, job, listener).await {
             Ok(child) => child,
             Err(error) => {
@@ -198,13 +201,36 @@ impl Runner {
                 return RunEnd::failed(Verdict::failed(Failure::Internal, sentence));
             }
         };
-        let end = child.finish(time_limit, wait_for_stop(&mut stop)).await;
+        let mut end = child.finish(time_limit, wait_for_stop(&mut stop)).await;
         // Nothing is kept of a child that broke the protocol.
         let learned = end.result.as_ref().filter(|report| report.error.is_none()).and_then(|report| {
             self.keep_files(folder, report);
             report.template.clone()
         });
-        RunEnd { learned, ..RunEnd::failed(child_verdict(folder, end)) }
+        let first_rows = end.result.as_mut().map(|report| std::mem::take(&mut report.first_rows));
+        let mut verdict = child_verdict(folder, end);
+        if let Some(first_rows) = first_rows.filter(|_| is_comparable && verdict.outcome.is_published()) {
+            self.check_moved_values(folder, first_rows, &mut verdict).await;
+        }
+        RunEnd { learned, ..RunEnd::failed(verdict) }
+    }
+
+    /// Quarantines a run whose records have their values in other columns than the published ones. The child cannot
+    /// compare them: it has no database.
+    async fn check_moved_values(&self, folder: &TaskFolder, first_rows: Table, verdict: &mut Verdict) {
+        let name = folder.name.clone();
+        let compare = move |store: &mut Store| {
+            let published = store.published(&name, judge::MAX_COMPARED_ROWS as u64, 0)?;
+            Ok::<_, StoreError>(published.and_then(|rows| judge::moved_values(&rows.table, &first_rows)))
+        };
+        match self.store.call(compare).await {
+            Ok(None) => {}
+            Ok(Some(moved)) => {
+                verdict.outcome = Outcome::Quarantined(Quarantine::Columns);
+                verdict.sentence = format!("{moved}; the last good rows stay published");
+            }
+            Err(error) => tracing::warn!(task = %folder.name, "comparing with the published rows failed: {error}"),
+        }
     }
 
     async fn start_child(

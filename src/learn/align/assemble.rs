@@ -44,6 +44,7 @@ pub fn variant(
         floor: 0.5,
         own: TrainingFit::default(),
         header: Vec::new(),
+        table: Vec::new(),
         repeats: repeats.iter().map(|&path| paths.path_text(path)).collect(),
         parts,
         slots,

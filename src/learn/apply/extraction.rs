@@ -2,6 +2,7 @@
 
 use super::fit::{FitCache, fit_with_cache};
 use super::mixed_formats;
+use super::moved_columns::in_learned_order;
 use super::similarity::THRESHOLD;
 use super::transform::ColumnTransform;
 use crate::learn::align::AlignedRow;
@@ -25,11 +26,13 @@ pub struct Extraction {
     pub row_spans: Vec<Span>,
     /// The limit that was reached: rows or values may be missing or wrong.
     pub limit: Option<Limit>,
+    /// The table's columns were found by their names in other places than learned.
+    pub has_moved_columns: bool,
 }
 
 /// Extracts the visible columns. Hidden ones, usually many, are not read.
 pub fn records(template: &Template, page: &Tree) -> Extraction {
-    apply_template(template, &PageView::new(page), &visible_columns(template), &mut None)
+    read_page(template, page, &visible_columns(template), &mut None)
 }
 
 /// Reads many pages with one template and keeps the fit cache between them.
@@ -51,7 +54,7 @@ impl TemplateReader {
     /// The rows of a page under the task's columns, without empty ones: what a run publishes, and what a person is
     /// shown before.
     pub fn published_rows(&mut self, shape: &ColumnTransform, page: &Tree) -> Extraction {
-        let mut found = apply_template(&self.template, &PageView::new(page), &self.visible_columns, &mut self.cache);
+        let mut found = read_page(&self.template, page, &self.visible_columns, &mut self.cache);
         found.table = shape.apply(found.table);
         let rows = found.table.rows.into_iter().zip(found.row_spans);
         (found.table.rows, found.row_spans) = rows.filter(|(row, _)| row.cells.iter().any(Option::is_some)).unzip();
@@ -64,7 +67,18 @@ fn visible_columns(template: &Template) -> Vec<usize> {
 }
 
 pub fn extract(template: &Template, page: &Tree) -> Extraction {
-    apply_template(template, &PageView::new(page), &template.every_column(), &mut None)
+    read_page(template, page, &template.every_column(), &mut None)
+}
+
+/// Reads the page with the columns of its table in the learned order.
+fn read_page(template: &Template, page: &Tree, columns: &[usize], cache: &mut Option<FitCache>) -> Extraction {
+    match in_learned_order(template, page) {
+        None => apply_template(template, &PageView::new(page), columns, cache),
+        Some(ordered) => {
+            let found = apply_template(template, &PageView::new(&ordered), columns, cache);
+            Extraction { has_moved_columns: true, ..found }
+        }
+    }
 }
 
 /// How well a template of a library fits a page.
@@ -109,8 +123,14 @@ fn apply_template(
     let Some(mut best) = fit_with_cache(template, view, kit) else {
         let columns = columns.iter().map(|&i| template.columns()[i].name.clone()).collect();
         let table = Table { columns, rows: Vec::new() };
-        let (likeness, limit) = (SimilarityParts::NONE, view.take_limit());
-        return Extraction { similarity: 0.0, likeness, table, row_spans: Vec::new(), limit };
+        return Extraction {
+            similarity: 0.0,
+            likeness: SimilarityParts::NONE,
+            table,
+            row_spans: Vec::new(),
+            limit: view.take_limit(),
+            has_moved_columns: false,
+        };
     };
     let mut limit = best.limit(template, view);
     let mut found = table(view, template, best.variant, columns, &mut best.rows, &mut best.cache.paths);
@@ -137,6 +157,7 @@ fn apply_template(
         table: found,
         row_spans: places,
         limit: limit.or(view.take_limit()),
+        has_moved_columns: false,
     }
 }
 

@@ -5,6 +5,7 @@ mod extraction;
 mod fit;
 pub mod merge;
 mod mixed_formats;
+mod moved_columns;
 mod offset;
 mod similarity;
 mod transform;

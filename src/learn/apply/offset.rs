@@ -110,6 +110,7 @@ mod tests {
             floor: 0.5,
             own: TrainingFit::default(),
             header: Vec::new(),
+            table: Vec::new(),
             repeats: Vec::new(),
             parts,
             slots: Vec::new(),

@@ -4,7 +4,7 @@ use foldhash::HashMap;
 
 use crate::learn::align::{AlignedRow, align, assemble, headings, inner_lists, record_sibling_counts};
 use crate::learn::apply::{Extraction, extract, fit, quality_floor, training_fit};
-use crate::learn::columns::{self, Columns, Filler, header, names};
+use crate::learn::columns::{self, Columns, Filler, header, names, table_columns};
 use crate::learn::rank::RankedRowSet;
 use crate::learn::rows::RowSet;
 use crate::learn::template::{RowRule, Template};
@@ -108,6 +108,8 @@ pub fn learn_rows(view: &PageView<'_>, set: &RowSet, paths: &mut PathInterner) -
     variant.floor = quality_floor(&variant, view, &rows, paths);
     variant.own = training_fit(&variant, view, &rows, paths);
     variant.header = header::above_rows(view, &set.rows);
+    variant.table =
+        set.rows.first().map_or_else(Vec::new, |row| table_columns::of_rows(view.tree(), view.first_node(*row)));
     record_sibling_counts(&view.tokens, &mut variant.slots, &rows, paths);
     let names = names::guess(view, &variant, &rows, &hidden);
     let template = Template::new(variant, names, &hidden);

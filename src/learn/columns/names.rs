@@ -10,6 +10,7 @@ mod titles;
 use std::collections::{HashMap, HashSet};
 
 use class_hint::ClassHint;
+pub use class_hint::is_telling as is_telling_class;
 use titles::Titles;
 
 use crate::learn::align::AlignedRow;
@@ -216,7 +217,8 @@ impl<'a, 't> Namer<'a, 't> {
 }
 
 /// Attributes in which authors name the contents of an element.
-const NAMING_ATTRIBUTES: [&str; 6] = ["itemprop", "data-label", "data-title", "data-th", "data-field", "data-column"];
+pub const NAMING_ATTRIBUTES: [&str; 7] =
+    ["itemprop", "data-label", "data-title", "data-th", "data-field", "data-column", "data-colname"];
 
 #[cfg(test)]
 mod tests;

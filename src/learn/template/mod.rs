@@ -9,12 +9,14 @@ mod finder;
 mod notation;
 mod row_rule;
 mod source;
+mod table_column;
 mod variant;
 
 pub use finder::Finder;
 pub(super) use row_rule::compile_pattern;
 pub use row_rule::{RowAdjustment, RowRule};
 pub use source::{ColumnSource, Delimiter, Recipe, SiblingCounts, Slot, SplitRule};
+pub use table_column::TableColumn;
 pub(super) use variant::slots_used;
 pub use variant::{RowPart, TemplateElement, TrainingFit, Variant};
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::finder::Finder;
 use super::row_rule::RowRule;
 use super::source::{ColumnSource, Slot};
+use super::table_column::TableColumn;
 use crate::learn::view::LeafKind;
 
 /// One row format.
@@ -22,6 +23,9 @@ pub struct Variant {
     /// The column names above the rows, if the list is a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub header: Vec<String>,
+    /// The columns of the table, if rows are rows of one whose columns have headers or telling classes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<TableColumn>,
     /// Paths of the elements of inner lists, the innermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<String>,

@@ -9,6 +9,9 @@ use crate::learn::view::{camel_words, word_set};
 /// Shorter words in classes are abbreviations for layout: `mb`, `fl`, `hd`.
 const MIN_CLASS_WORD: usize = 3;
 
+/// Minimum length of a word that tells a column from others: `qty`, `id`.
+const MIN_TELLING_WORD: usize = 2;
+
 /// What an element's classes say about its contents. Layout words and generated ones (`css-1q2w3e`) say nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClassHint {
@@ -38,6 +41,17 @@ pub fn of_classes<'a>(classes: impl Iterator<Item = &'a str>) -> Option<ClassHin
     other
 }
 
+/// Does the class say more than layout, position or state?
+pub fn is_telling(class: &str) -> bool {
+    let is_plain = !class.bytes().any(|byte| byte.is_ascii_digit()) && !class.contains([':', '[', '/']);
+    is_plain
+        && camel_words(class).map(str::to_lowercase).any(|word| {
+            word.chars().count() >= MIN_TELLING_WORD
+                && !LAYOUT_WORDS.contains(word.as_str())
+                && !STATE_WORDS.contains(word.as_str())
+        })
+}
+
 /// Words have a vowel; abbreviations such as `btn` and `clr` do not.
 const VOWELS: &str = "aeiouyäöüéèàáíóúаеиоуыэюя";
 
@@ -62,6 +76,14 @@ static LAYOUT_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     last layout left light line link list main margin medium middle mobile none normal nowrap odd outer overflow \
     padding picker red relative right row section show small span strong style text top truncate value view visible \
     white width wrap wrapper",
+    )
+});
+
+/// Words that describe the state of a table's column, or how its cells look.
+static STATE_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    word_set(
+        "asc ascending current desc descending highlight highlighted num number numeric primary secondary selected \
+         sort sortable sorted sorting td th tr table responsive xs sm md lg xl tablet mobile phone",
     )
 });
 
