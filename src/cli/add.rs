@@ -63,17 +63,33 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
         None => add::free_name(config, &url)?,
     };
     add::check_free(config, &name)?;
-    if args.allow_private
-        && let Some(entry) = add::grant_private(config, &name, &url)?
-    {
+    let granted = if args.allow_private { add::grant_private(config, &name, &url)? } else { None };
+    if let Some(entry) = &granted {
         output::note(format!("{name}: {entry} is granted in {} ([private])", config.file.display()));
     }
     // Not earlier: config.toml may belong to root.
-    permissions::act_as_owner(config)?;
+    let added = permissions::act_as_owner(config).and_then(|()| create(config, args, url, &name));
+    if let (Err(_), Some(entry), false) = (&added, &granted, config.tasks.join(name.as_str()).exists()) {
+        take_back(config, &name, entry);
+    }
+    added
+}
+
+/// Takes back the grant for a task that was not created.
+fn take_back(config: &Config, name: &TaskName, entry: &str) {
+    let file = config.file.display();
+    output::note(match config.revoke_private(name, entry) {
+        Ok(()) => format!("{name}: {entry} is no longer granted in {file}"),
+        // A command that root has started is no longer root.
+        Err(_) => format!("{name}: {entry} stays granted in {file}: remove it from `{name}` under [private]"),
+    });
+}
+
+fn create(config: &Config, args: Args, url: Url, name: &TaskName) -> VerbResult {
     let draft = TaskDraft::new(config, &new_task(&args, url, name.clone()))?;
     let shortfall = trial(&draft)?;
     let is_asked = !args.picked.is_complete();
-    label::choose(&draft.config, &name, args.picked, &args.help)?;
+    label::choose(&draft.config, name, args.picked, &args.help)?;
     let mut runs_fail = shortfall.is_some();
     if let (Some(sentence), true) = (&shortfall, is_asked) {
         runs_fail = !confirm_first_page_only(&draft, sentence)?;
@@ -81,12 +97,12 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let home = draft.move_into_place()?;
     output::note(format!("{name}: created in {}, runs every {}", home.display(), args.every));
 
-    let verdict = run::run_now(config, &name)?;
+    let verdict = run::run_now(config, name)?;
     if args.json {
         output::json(&serde_json::json!({ "task": name, "folder": home, "run": verdict, "trial": shortfall }));
     } else {
-        output::say(run::in_words(&name, &verdict));
-        output::note(next_step(config, &name));
+        output::say(run::in_words(name, &verdict));
+        output::note(next_step(config, name));
     }
     if runs_fail {
         output::note(first_page_only(&home));

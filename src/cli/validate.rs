@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::{Config, secret_use};
+use crate::config::Config;
 use crate::model::counted;
 use crate::tasks;
 use crate::tasks::{Problem, TaskRegistry};
@@ -37,17 +37,16 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let only = args.task.as_deref().map(task_name).transpose()?;
     let mut registry = TaskRegistry::new(config.tasks.clone()).with_channels(config.channels());
     registry.rescan();
-    let (daemon, grants) = (DaemonUser::of(config), config.grants.current());
+    let daemon = DaemonUser::of(config);
     let findings: Vec<FolderFinding> = registry
         .iter()
         .filter(|(name, _)| only.as_ref().is_none_or(|only| *name == only))
         .map(|(name, entry)| {
             let mut problems = entry.problem.clone().map(Problem::into_all).unwrap_or_default();
             let folder = config.tasks.join(name.as_str());
-            let granted = entry.good.iter().filter(|_| problems.is_empty());
-            let missing: Vec<Problem> = granted.filter_map(|it| grants.check(it).err()).collect();
-            problems.extend(missing.into_iter().flat_map(Problem::into_all));
-            problems.extend(entry.good.iter().flat_map(|it| secret_use::problems(config, it)));
+            // The good version is the one before where there are mistakes.
+            let good = entry.good.iter().filter(|_| problems.is_empty());
+            problems.extend(good.flat_map(|it| config.ungranted(it)).collect::<Vec<_>>());
             problems.extend(tasks::check_labels(&folder));
             problems.extend(daemon.iter().flat_map(|it| it.problems(&folder)));
             let notes = entry.good.as_ref().map(|it| it.notes.clone()).unwrap_or_default();

@@ -32,9 +32,10 @@ impl Ceiling {
         }
     }
 
-    /// Every limit of the task that is over the ceiling is a problem.
+    /// Every limit of the task that is over the ceiling is a problem. A default is not: nobody asked for it, and a run
+    /// gets less.
     pub fn check(&self, folder: &TaskFolder) -> Result<(), Problem> {
-        let Limits { memory, timeout, .. } = folder.task.limits;
+        let Limits { memory, timeout, .. } = self.lower_defaults(&folder.task.limits);
         let over = [
             ("memory", (memory > self.memory).then(|| (memory.to_string(), self.memory.to_string()))),
             ("timeout", (timeout > self.timeout).then(|| (timeout.to_string(), self.timeout.to_string()))),
@@ -48,6 +49,14 @@ impl Ceiling {
             )))
         };
         Problem::from_all(over.into_iter().filter_map(problem).collect())
+    }
+
+    /// The limits; a default that is over the ceiling is lowered to it.
+    pub fn lower_defaults(&self, limits: &Limits) -> Limits {
+        let (default, lowered) = (Limits::default(), self.lower(limits));
+        let memory = if limits.memory == default.memory { lowered.memory } else { limits.memory };
+        let timeout = if limits.timeout == default.timeout { lowered.timeout } else { limits.timeout };
+        Limits { memory, timeout, ..lowered }
     }
 
     /// The limits, lowered to the ceiling.

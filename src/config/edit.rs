@@ -1,20 +1,28 @@
 //! Edits config.toml in place: a person's comments, order and other keys are kept, and so are mode and owner.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value, value};
 
 use super::file::{RawConfig, read};
 use crate::tasks::{MAX_TOML_BYTES, Problem, TomlSource};
 
+/// An edit takes milliseconds. Whoever may read the file can hold its lock, so nobody waits for longer than 10 s.
+const LOCK_TRIES: u32 = 1_000;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
 /// Edits the file and replaces it atomically: a reader, or a power cut, finds the old text or the new one. Nothing is
-/// written if the result is not a valid config.toml.
+/// written if the result is not a valid config.toml. Edits at the same time follow each other; without a lock, the last
+/// one would undo the others.
 pub fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Problem> {
     // config.toml may be a symbolic link, which stays.
     let file = &file.canonicalize().map_err(|error| unwritable(file, &error))?;
+    let _lock = lock(file)?;
     let source = TomlSource::new(file.clone(), read(file)?)?;
     RawConfig::parse(&source)?;
     let parsed: Result<DocumentMut, _> = source.text().parse();
@@ -41,6 +49,17 @@ pub fn extend_list(document: &mut DocumentMut, tables: &[&str], key: &str, texts
         if !list.iter().any(|it| it.as_str() == Some(text)) {
             append(list, text);
         }
+    }
+}
+
+/// Removes a text from a list; a list that is then empty goes, with the tables around it that are then empty, too.
+pub fn remove_from_list(document: &mut DocumentMut, tables: &[&str], key: &str, text: &str) {
+    let path = [tables, &[key]].concat();
+    let list = path.iter().try_fold(document.as_item_mut(), |item, key| item.get_mut(key));
+    let Some(list) = list.and_then(Item::as_array_mut) else { return };
+    list.retain(|it| it.as_str() != Some(text));
+    if list.is_empty() {
+        remove(document, &path);
     }
 }
 
@@ -90,6 +109,26 @@ fn append(list: &mut Array, text: &str) {
         return;
     }
     list.push(new);
+}
+
+/// Locks the file until the result is dropped. An edit replaces the file, so whoever has waited opens the new one.
+fn lock(file: &Path) -> Result<File, Problem> {
+    for _ in 0..LOCK_TRIES {
+        let opened = File::open(file).map_err(|error| unwritable(file, &error))?;
+        match opened.try_lock() {
+            Ok(()) if is_at(&opened, file) => return Ok(opened),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(error)) => return Err(unwritable(file, &error)),
+        }
+    }
+    let problem = Problem::new(file, "this file cannot be changed: another process holds a lock on it");
+    Err(problem.hint("`lslocks` lists who does; try again when it has ended"))
+}
+
+fn is_at(opened: &File, path: &Path) -> bool {
+    let identity = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    opened.metadata().is_ok_and(|held| path.metadata().is_ok_and(|now| identity(held) == identity(now)))
 }
 
 fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use crate::alert::{Channels, Settings, Smtp};
 use crate::model::private_grant::private_line;
 use crate::model::{PostgresTimeouts, StoreAddress, TaskName, TimeSpan};
-use crate::tasks::{Problem, TomlSource};
+use crate::tasks::{Problem, TaskFolder, TomlSource};
 use file::{AUTO_BROWSER, RawConfig, read};
 use live_grants::ConfigStamp;
 use store::StoreTextError;
@@ -163,6 +163,19 @@ impl Config {
             let hint = problem.hint.as_ref().map_or(lines.clone(), |hint| format!("{hint}; {lines}"));
             problem.hint(hint)
         })
+    }
+
+    /// Takes back what [`Config::grant_private`] has written.
+    pub fn revoke_private(&self, task: &TaskName, entry: &str) -> Result<(), Problem> {
+        edit::edit(&self.file, |document| {
+            edit::remove_from_list(document, &[private_grants::TABLE], task.as_str(), entry);
+        })
+    }
+
+    /// What the folder needs and is not granted: addresses, limits over the ceiling, secrets. A run would end with it.
+    pub fn ungranted(&self, folder: &TaskFolder) -> Vec<Problem> {
+        let others = self.grants.current().check(folder).err().map(Problem::into_all).unwrap_or_default();
+        others.into_iter().chain(secret_use::problems(self, folder)).collect()
     }
 
     /// The lock file of the state folder, held by its daemon.

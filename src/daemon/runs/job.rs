@@ -46,7 +46,7 @@ pub(super) fn fetch_input(
             Verdict::failed(Failure::Internal, format!("creating the browser's profile folder failed: {why}"))
         })?),
     };
-    let input = FetchInput {
+    let mut input = FetchInput {
         addresses: grants.addresses_of(&folder.name),
         files: tasks::read_items(&folder.dir, &folder.script).map_err(file_failure)?,
         secrets: secret_use::granted(config, folder).map(Secrets).map_err(|error| secret_failure(&error))?,
@@ -56,5 +56,6 @@ pub(super) fn fetch_input(
         scratch: scratch.as_ref().map(|scratch| scratch.path().to_owned()),
         ..FetchInput::new(&folder.task, &folder.script, folder.template.as_ref().map(TemplateText::text))
     };
+    input.task.limits = grants.ceiling.lower(&folder.task.limits);
     Ok((input, scratch))
 }

@@ -98,8 +98,12 @@ impl Runner {
     }
 
     pub async fn run(&self, order: RunOrder) -> Result<RunResult, StoreError> {
-        let RunOrder { folder, start, next_due, listener, stop } = order;
+        let RunOrder { mut folder, start, next_due, listener, stop } = order;
         let run = start.run;
+        let limits = self.config.grants.current().ceiling.lower_defaults(&folder.task.limits);
+        if limits != folder.task.limits {
+            Arc::make_mut(&mut folder).task.limits = limits;
+        }
         let name = folder.name.clone();
         let begin = move |store: &mut Store| {
             let begun = store.begin_run(&start)?;

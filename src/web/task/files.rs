@@ -27,15 +27,18 @@ pub(super) struct FilesQuery {
 }
 
 pub(super) async fn show(at: TaskPage, Query(shows): Query<FilesQuery>) -> Result<Html<String>, WebError> {
-    let (dir, channels) = (at.dir(), at.web.config.channels());
+    let (dir, config) = (at.dir(), at.web.config.clone());
     let read = blocking(move || {
         let texts = tasks::read_texts(&dir)?;
-        let problem = tasks::check_texts(&dir, &texts, &channels).err();
-        Ok::<_, FileError>((texts, problem))
+        let problem = tasks::check_texts(&dir, &texts, &config.channels()).err();
+        // They are no mistake of the files: the person who may edit these may not be the one who grants.
+        let ungranted = tasks::read(&dir).map(|folder| config.ungranted(&folder)).unwrap_or_default();
+        Ok::<_, FileError>((texts, problem, ungranted))
     });
-    let (texts, problem) = read.await?.map_err(|error| WebError::Refused(error.to_string()))?;
+    let (texts, problem, ungranted) = read.await?.map_err(|error| WebError::Refused(error.to_string()))?;
     let body = html! {
         @if shows.saved { p #saved data-said { (SAVED) } }
+        (grants_needed(&ungranted))
         (editor(&at.visitor, &at.line, &texts, problem.as_ref()))
     };
     Ok(at.show(TaskTab::Files, body))
@@ -111,6 +114,18 @@ pub(super) async fn check(at: TaskPage, Form(typed): Form<FilesForm>) -> Result<
     let problem = blocking(move || tasks::check_texts(&dir, &typed.texts(), &channels).err()).await?;
     let problem = problem.map(|it| Problem { file: file_name(&it).into(), ..it });
     Ok(Json(CheckReply { problem }))
+}
+
+/// What the files need and config.toml does not grant, with the lines to add.
+fn grants_needed(ungranted: &[Problem]) -> Markup {
+    html! {
+        @if !ungranted.is_empty() {
+            div #ungranted {
+                p.off { "Runs fail until config.toml grants what these files need:" }
+                @for problem in ungranted { pre.exact tabindex="0" { (sentence(problem)) } }
+            }
+        }
+    }
 }
 
 fn editor(visitor: &SessionUser, line: &StatusLine, texts: &TaskTexts, problem: Option<&Problem>) -> Markup {

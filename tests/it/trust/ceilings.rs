@@ -58,3 +58,19 @@ fn a_task_under_the_ceiling_runs_and_a_raised_ceiling_takes_effect_without_a_res
     stage.write_task("shop", "/products", "");
     assert_eq!(stage.pieme(&["run", "shop"]).code, 3, "and so does a task without limits");
 }
+
+#[test]
+fn a_ceiling_below_the_defaults_lowers_them_for_a_task_without_limits() {
+    let mut stage = stage_with("max_pages = 1", "memory = \"200M\"\ntimeout = \"1m\"");
+    assert_eq!(stage.pieme(&["validate", "shop"]).code, 0);
+    assert_eq!(stage.pieme(&["run", "shop"]).code, 3, "it waits for a label");
+    // A run is as long as the ceiling says, and its sentence says so.
+    stage.write("config.toml", &stage.read("config.toml").replace("\"1m\"", "\"2s\""));
+    stage.write_task("slow", "/bad/slow", "");
+    stage.start_daemon();
+    let verdict = stage.pieme(&["run", "slow", "--json"]).json();
+    assert_eq!(verdict["cause"], "timeout", "{verdict}");
+    stage.write_task("large", "/products", "[limits]\nmemory = \"300M\"");
+    stage.wait_for("the task", || stage.state("large") != "absent");
+    assert_eq!(stage.pieme(&["run", "large"]).code, 78, "who asks for more is still told");
+}

@@ -10,6 +10,7 @@ mod listener;
 mod local_users;
 mod origins;
 mod private;
+mod rebinding;
 mod root;
 mod search_page;
 mod secrets;

@@ -171,6 +171,28 @@ fn add_with_allow_private_writes_the_grant_and_keeps_the_rest_of_the_file() {
     assert_eq!(stage.pieme(&["run", "books"]).code, 0, "and the next run");
 }
 
+#[test]
+fn a_grant_for_a_task_that_could_not_be_added_is_taken_back() {
+    let site = Files::serve([("/index.html", "<p>nothing to list</p>".to_owned())]);
+    let stage = Stage::new();
+    stage.revoke_private();
+    let (url, plain) = (site.url("/index.html"), stage.read("config.toml"));
+    for config in [plain.clone(), format!("{plain}\n[private]\n\"other\" = [\"127.0.0.1:1\"] # mine\n")] {
+        stage.write("config.toml", &config);
+        let said = stage.pieme(&["add", &url, "--name", "books", "--yes", "--allow-private"]);
+        assert_eq!(said.code, 1, "{}{}", said.stdout, said.stderr);
+        assert!(said.stderr.contains("no task was made"), "{}", said.stderr);
+        assert!(said.stderr.contains("is no longer granted"), "{}", said.stderr);
+        assert_eq!(stage.read("config.toml"), config);
+    }
+    // A grant from before stays.
+    let host = site.url("").trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let granted = format!("{plain}\n[private]\nbooks = [\"{host}\"]\n");
+    stage.write("config.toml", &granted);
+    let said = stage.pieme(&["add", &url, "--name", "books", "--yes", "--allow-private"]);
+    assert_eq!((said.code, stage.read("config.toml")), (1, granted), "{}", said.stderr);
+}
+
 /// Runs the task by the daemon, whatever the state of its own config.toml.
 fn run_by_daemon(stage: &Stage) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pieme"));

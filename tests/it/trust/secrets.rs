@@ -223,3 +223,38 @@ fn a_person_sets_lists_and_removes_a_secret_with_its_grant() {
     }
     assert!(!stage.path("secrets/shop").exists() && !stage.read("config.toml").contains("secret.shop"));
 }
+
+/// Each command reads config.toml, changes it and replaces it; none may undo another's change.
+#[test]
+fn grants_that_are_set_at_the_same_time_are_all_written() {
+    let stage = Stage::new();
+    let names: Vec<String> = (0..12).map(|number| format!("shop{number}")).collect();
+    std::thread::scope(|scope| {
+        let set = |name| {
+            let words = ["secret", "set", name, "--task", name, "--origin", "https://shop.example"];
+            pieme_with_input(&stage, &words, VALUE)
+        };
+        let commands: Vec<_> = names.iter().map(|name| scope.spawn(move || set(name))).collect();
+        for said in commands.into_iter().map(|it| it.join().expect("no panic")) {
+            assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+        }
+    });
+    let config = stage.read("config.toml");
+    let lost: Vec<&String> = names.iter().filter(|name| !config.contains(&format!("[secret.{name}]"))).collect();
+    assert!(lost.is_empty(), "{lost:?} are not in {config}");
+}
+
+/// Whoever may read config.toml can lock it, and so delay an edit; but not for ever.
+#[test]
+fn a_lock_that_another_process_holds_on_config_toml_ends_in_a_sentence() {
+    let stage = Stage::new();
+    let before = stage.read("config.toml");
+    let held = std::fs::File::open(stage.path("config.toml")).expect("it is there");
+    held.lock().expect("nobody has it");
+    let set = ["secret", "set", "shop", "--task", "shop", "--origin", "https://shop.example"];
+    let said = pieme_with_input(&stage, &set, VALUE);
+    assert_eq!(said.code, 78, "{}{}", said.stdout, said.stderr);
+    assert!(said.stderr.contains("another process holds a lock on it"), "{}", said.stderr);
+    assert_eq!(stage.read("config.toml"), before);
+    assert!(!stage.path("secrets/shop").exists(), "no value without its grant");
+}

@@ -66,3 +66,36 @@ fn mail_without_a_mail_server_is_told_while_it_is_typed_and_is_not_saved() {
     browser.wait_for("the refusal", "document.querySelector('#said').textContent.includes('Nothing was saved')");
     assert_eq!(stage.read("tasks/flats/task.toml"), good);
 }
+
+/// Saved all the same: who may edit a task may not be who grants.
+#[test]
+fn what_config_toml_does_not_grant_is_told_with_the_lines_to_add() {
+    let mut stage = Stage::new();
+    stage.write_task("flats", "/products", "enabled = false");
+    let url = open(&mut stage);
+    stage.wait_for_state("flats", "paused");
+    let mut browser = logged_in(&url);
+    browser.goto(&format!("{url}task/flats/files"));
+    assert_eq!(browser.eval("document.querySelector('#ungranted')"), serde_json::Value::Null);
+    let there = "https://shop.example/list";
+    let step = format!("get = {{ url = '{there}', headers = {{ x-key = '${{secret:db}}' }} }}");
+    browser.fill("#robot", &format!("[[step]]\n{step}\n"));
+    browser.click("#editor button.main");
+    browser.wait_for("the word", "document.querySelector('#said').textContent.startsWith('Saved')");
+    let told = browser.text_of("#ungranted");
+    for line in ["[secret.db]", "tasks = [\"flats\"]", "origins = [\"https://shop.example\"]"] {
+        assert!(told.lines().any(|it| it.trim() == line), "{line}: {told}");
+    }
+    assert!(told.contains("pieme secret set db --task flats --origin https://shop.example"), "{told}");
+    keep_pictures(&mut browser, "files-ungranted");
+
+    let granted = stage.read("config.toml");
+    stage.revoke_private();
+    browser.goto(&format!("{url}task/flats/files"));
+    let line = format!("add `\"flats\" = [\"127.0.0.1:{}\"]` under [private]", stage.site.port());
+    browser.wait_for("the address", &format!("document.querySelector('#ungranted').innerText.includes({line:?})"));
+    stage.write("config.toml", &granted);
+    stage.grant("db", there);
+    browser.goto(&format!("{url}task/flats/files"));
+    browser.wait_for("nothing to add", "!document.querySelector('#ungranted')");
+}
