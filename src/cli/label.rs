@@ -94,9 +94,7 @@ impl From<LabellingError> for CliError {
         let code = match &error {
             LabellingError::NoPage(_)
             | LabellingError::Study(
-                PageLabellingError::NoList(_)
-                | PageLabellingError::NotWhole(_)
-                | PageLabellingError::NotAsShown { .. },
+                PageLabellingError::NoList(_) | PageLabellingError::NotWhole(_) | PageLabellingError::NotAsShown { .. },
             )
             | LabellingError::Page(_)
             | LabellingError::Process(_)

@@ -98,6 +98,8 @@ pub(super) fn run(args: &Args) -> VerbResult {
     let misfit = CliError::usage;
     if args.detail.is_empty() {
         let candidates = learn::learn_with(&pages, &options, &said).map_err(misfit)?;
+        let read_back = |it: Candidate| pages.first().map_or(it.clone(), |page| it.read_back(page));
+        let candidates: Vec<Candidate> = candidates.into_iter().map(read_back).collect();
         write_picked(picked, &candidates.iter().collect::<Vec<_>>(), &mut sandbox)?;
         if args.json {
             let mut answer = as_json(&candidates);

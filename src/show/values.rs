@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
-use crate::model::{ColumnType, Facet, TaskName, ValueColumn};
+use crate::model::{ColumnType, Facet, Table, TaskName, ValueColumn};
 use crate::normalise::{self, Hints};
 use crate::store::Rows;
 
@@ -13,7 +13,7 @@ pub fn document(task: &TaskName, rows: &Rows) -> Json {
         "task": task,
         "run": rows.run,
         "columns": rows.table.columns,
-        "records": rows.table.records(),
+        "records": records(&rows.table),
     });
     if !rows.values.is_empty() {
         document["types"] = types(rows);
@@ -21,6 +21,18 @@ pub fn document(task: &TaskName, rows: &Rows) -> Json {
         document["unread"] = json!(unparsed(rows));
     }
     document
+}
+
+/// The records; empty cells are left out. A column without any value is null in each record, so that every column of
+/// the table is there.
+fn records(table: &Table) -> Json {
+    let is_empty = |at: &usize| table.rows.iter().all(|row| row.cells.get(*at).is_none_or(Option::is_none));
+    let empty: Vec<&String> = (0..table.columns.len()).filter(is_empty).map(|at| &table.columns[at]).collect();
+    let mut records = json!(table.records());
+    for record in records.as_array_mut().into_iter().flatten().filter_map(Json::as_object_mut) {
+        record.extend(empty.iter().map(|name| ((*name).clone(), Json::Null)));
+    }
+    records
 }
 
 /// The type of each column that has one.

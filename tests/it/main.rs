@@ -15,6 +15,7 @@ mod terminal;
 mod add;
 mod alerts;
 mod apps;
+mod approve;
 mod architecture;
 mod browser;
 mod citations;

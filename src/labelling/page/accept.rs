@@ -188,9 +188,7 @@ fn renamed_columns<'n>(proposed: &'n [Option<String>], chosen: &'n [Option<Strin
 /// The key that a person gave, if the list has its columns.
 fn check_key(key: &[String], table: &Table) -> Result<Vec<String>, PageLabellingError> {
     match key.iter().find(|name| !table.columns.contains(name)) {
-        Some(name) => {
-            Err(PageLabellingError::NoKeyColumn { name: name.clone(), columns: table.columns.join(", ") })
-        }
+        Some(name) => Err(PageLabellingError::NoKeyColumn { name: name.clone(), columns: table.columns.join(", ") }),
         None => Ok(key.to_vec()),
     }
 }

@@ -29,7 +29,8 @@ fn distinct_values<'t>(table: &'t Table, name: &str) -> Option<Vec<&'t str>> {
 
 /// Addresses that lead to the same record in the next session.
 fn is_link(kind: ColumnType, values: &[&str]) -> bool {
-    let is_address = |value: &&str| !value.contains(char::is_whitespace) && (value.contains('/') || value.contains('?'));
+    let is_address =
+        |value: &&str| !value.contains(char::is_whitespace) && (value.contains('/') || value.contains('?'));
     (kind == ColumnType::Url || values.iter().all(is_address)) && !values.iter().any(|value| carries_token(value))
 }
 

@@ -2,7 +2,7 @@
 
 use super::alignment::Alignment;
 use crate::learn::rows::RowSet;
-use crate::learn::template::{RowPart, Slot, TemplateElement, TrainingFit, Variant, slots_used};
+use crate::learn::template::{Exclusions, RowPart, Slot, TemplateElement, TrainingFit, Variant, slots_used};
 use crate::learn::view::{Leaf, LeafKind, PageView, PathId, PathInterner, count_keys, grouped, sample};
 use crate::page::NodeId;
 use crate::page::tokens::Span;
@@ -50,6 +50,7 @@ pub fn variant(
         slots,
         sources: Vec::new(),
         rule: None,
+        exclusions: Exclusions::default(),
         superseded: false,
     }
 }

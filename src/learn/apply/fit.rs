@@ -84,6 +84,7 @@ fn fit_variant(variant: &Variant, index: usize, view: &PageView<'_>, sets: &[Vec
         // Rows given by a person are kept, however well they fit.
         return fit_given_rows(variant, index, view, &told.rows, 0.0);
     }
+    let one_parent = variant.exclusions.one_parent;
     let adjusted = variant.rule.as_ref().and_then(|rule| adjusted_row_sets(rule, view));
     let sets = adjusted.as_deref().unwrap_or(sets);
     let mut fitter = Fitter::new(variant, view);
@@ -93,6 +94,7 @@ fn fit_variant(variant: &Variant, index: usize, view: &PageView<'_>, sets: &[Vec
     let mut glances: Vec<(f64, f64, usize)> = sets
         .iter()
         .enumerate()
+        .filter(|(_, rows)| !one_parent || parents_of(view, rows.iter().copied()).len() <= 1)
         .map(|(i, rows)| {
             let (gain, mean) = fitter.estimate_gain(rows);
             (gain, mean, i)
@@ -111,7 +113,8 @@ fn fit_variant(variant: &Variant, index: usize, view: &PageView<'_>, sets: &[Vec
     let (gain, rows) = fitter.scan(variant);
     let gain = gain * fitter.set_header_weight(variant, &rows);
     let are_enough = rows.len() >= 2 && rows.len() as f64 >= MIN_CLASS_ROWS_SHARE * f64::from(variant.rows);
-    if gain > best.0 * SCAN_BONUS || are_enough && !fitter.have_root_class(variant, &best.1) {
+    let may_scan = !one_parent || best.1.is_empty();
+    if may_scan && (gain > best.0 * SCAN_BONUS || are_enough && !fitter.have_root_class(variant, &best.1)) {
         best = (gain, rows);
     }
     if variant.finder.is_token_based() {

@@ -1,6 +1,7 @@
 //! Applies a template to a page: template + page → records, and how similar the page is to its template.
 
 mod detail_links;
+pub(super) mod exclusions;
 mod extraction;
 mod fit;
 pub mod merge;

@@ -19,8 +19,8 @@ const MAX_TABLES: usize = 200;
 ///
 /// A table with the columns of any variant in place is that variant's: then nothing is rearranged.
 pub fn in_learned_order(template: &Template, tree: &Tree) -> Option<Tree> {
-    let known: Vec<&[TableColumn]> =
-        template.variants.iter().map(|it| it.table.as_slice()).filter(|it| !it.is_empty()).collect();
+    let current = template.variants.iter().filter(|variant| !variant.superseded);
+    let known: Vec<&[TableColumn]> = current.map(|it| it.table.as_slice()).filter(|it| !it.is_empty()).collect();
     if known.is_empty() {
         return None;
     }

@@ -71,7 +71,7 @@ fn row_at(tokens: &Tokens<'_>, template: &[TokenPattern], start: usize, window: 
 mod tests {
     use super::*;
     use crate::learn::apply::{fit, similarity};
-    use crate::learn::template::{Finder, RowPart, TemplateElement, TrainingFit};
+    use crate::learn::template::{Exclusions, Finder, RowPart, TemplateElement, TrainingFit};
     use crate::learn::view::text;
     use crate::learn::{LearnOptions, Method, learn};
     use crate::page::Tree;
@@ -116,6 +116,7 @@ mod tests {
             slots: Vec::new(),
             sources: Vec::new(),
             rule: None,
+            exclusions: Exclusions::default(),
             superseded: false,
         };
         let tree = Tree::parse("<ul><li><b>1</b><i>2</i><br></li><li><b>3</b><br></li><li>4<br></li></ul>");

@@ -2,6 +2,7 @@
 
 use foldhash::HashMap;
 
+use super::exclusions::with_exclusions;
 use crate::learn::align::{AlignedRow, align, assemble, headings, inner_lists, record_sibling_counts};
 use crate::learn::apply::{Extraction, extract, fit, quality_floor, training_fit};
 use crate::learn::columns::{self, Columns, Filler, header, names, table_columns};
@@ -31,8 +32,11 @@ impl Candidate {
     /// The candidate with the rows that its template reads on this page: a person is shown what a run publishes.
     #[must_use]
     pub fn read_back(self, page: &Tree) -> Candidate {
-        let Extraction { table, row_spans, limit, .. } = extract(&self.template, page);
-        Candidate { table, row_spans, limit: self.limit.or(limit), ..self }
+        let template = with_exclusions(&self.template, page, &self.row_spans);
+        let Extraction { table, row_spans, limit, has_moved_columns, .. } = extract(&template, page);
+        // Spans of a rearranged page cannot be outlined on this one.
+        let row_spans = if has_moved_columns { Vec::new() } else { row_spans };
+        Candidate { template, table, row_spans, limit: self.limit.or(limit), ..self }
     }
 }
 

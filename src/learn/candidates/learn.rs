@@ -1,6 +1,7 @@
 //! Learns the lists of a page: what the caller asks for, the row sets that become candidates, and the candidates.
 
 use super::candidate::{Candidate, LearnedRows, candidate, learn_rows};
+use super::exclusions::with_exclusions;
 use crate::learn::rank::{RankedRowSet, measure_all, rank, select_candidates};
 use crate::learn::rows::{cycles, repeats, row_sets};
 use crate::learn::template::{Finder, Template};
@@ -41,7 +42,9 @@ pub fn learn_unattended(page: &Tree) -> UnattendedList {
         return UnattendedList { template: None, clearly_ahead, limit: None };
     };
     let LearnedRows { template, .. } = learn_rows(&view, &first.set, &mut PathInterner::default());
-    UnattendedList { template: Some(template), clearly_ahead, limit: view.take_limit() }
+    let limit = view.take_limit();
+    let template = with_exclusions(&template, page, &first.set.rows);
+    UnattendedList { template: Some(template), clearly_ahead, limit }
 }
 
 /// Minimum score lead of a list that is published provisionally. On 357 pages with a known list (corpus and its further

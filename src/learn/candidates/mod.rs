@@ -1,6 +1,7 @@
 //! Candidates: page → the best lists, each with its template and rows.
 
 mod candidate;
+mod exclusions;
 mod learn;
 mod record_page;
 

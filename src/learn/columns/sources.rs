@@ -65,7 +65,8 @@ pub fn find(view: &PageView<'_>, variant: &mut Variant, rows: &[AlignedRow], pat
         let is_shown = is_slot || is_category(source, &rows);
         if is_slot || is_new && (is_shown || hidden.len() < most) {
             let values = || table.iter().filter_map(|row| row[j].as_deref());
-            hidden.push(!is_shown || is_constant(source, variant) || is_link(source, variant) && carry_tokens(values()));
+            hidden
+                .push(!is_shown || is_constant(source, variant) || is_link(source, variant) && carry_tokens(values()));
             variant.sources.push(Some(source.clone()));
             kept.push(j);
         }

@@ -5,6 +5,7 @@
 //! slot, hidden at first. It is not a condition: otherwise the list would be lost on the day one item is no longer “In
 //! stock”.
 
+mod exclusions;
 mod finder;
 mod notation;
 mod row_rule;
@@ -12,6 +13,7 @@ mod source;
 mod table_column;
 mod variant;
 
+pub use exclusions::Exclusions;
 pub use finder::Finder;
 pub(super) use row_rule::compile_pattern;
 pub use row_rule::{RowAdjustment, RowRule};

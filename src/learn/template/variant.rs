@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::exclusions::Exclusions;
 use super::finder::Finder;
 use super::row_rule::RowRule;
 use super::source::{ColumnSource, Slot};
@@ -37,6 +38,9 @@ pub struct Variant {
     /// A person's rule for finding the rows; by default the automatically found row sets are tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RowRule>,
+    /// What looks like a row and is none.
+    #[serde(default, skip_serializing_if = "Exclusions::is_empty")]
+    pub exclusions: Exclusions,
     /// The layout before a redesign: it is read only where no current variant fits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,

@@ -69,7 +69,8 @@ fn check_view(view: &ProposalView) -> Result<(), OutOfBounds> {
 }
 
 fn check_candidate(view: &CandidateView) -> Result<(), OutOfBounds> {
-    let CandidateView { method, score, rows, template, columns, names: shown, records, places, limit, lost, key } = view;
+    let CandidateView { method, score, rows, template, columns, names: shown, records, places, limit, lost, key } =
+        view;
     text("lists.method", method, MAX_WORD_BYTES)?;
     finite("lists.score", *score)?;
     optional_text("lists.limit", limit.as_ref(), MAX_SENTENCE_BYTES)?;

@@ -200,6 +200,8 @@ fn choose_list(
     // If the learned rows were siblings, cells under several parents must gain clearly more.
     let scattered = if variant.finder == Finder::Siblings { 1.0 / SCAN_BONUS } else { 1.0 };
     let siblings = siblings.into_iter().map(|it| (it, MIN_QUALITY, 1.0));
+    let one_parent = variant.exclusions.one_parent;
+    let cells = if one_parent { Vec::new() } else { cells };
     let lists = siblings.chain(cells.into_iter().map(|it| (it, MIN_ROW_QUALITY, scattered)));
     for (places, least, weight) in lists.filter(|(places, _, _)| is_list(places)) {
         let gain = gain(&places) * weight;
@@ -215,7 +217,7 @@ fn choose_list(
             scanned.push(i);
         }
     }
-    if gain(&scanned) > best.0 * SCAN_BONUS { (scanned, MIN_ROW_QUALITY) } else { (best.1, best.2) }
+    if !one_parent && gain(&scanned) > best.0 * SCAN_BONUS { (scanned, MIN_ROW_QUALITY) } else { (best.1, best.2) }
 }
 
 /// Groups the indices by the cluster of their elements.

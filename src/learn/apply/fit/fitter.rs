@@ -5,9 +5,10 @@ use std::rc::Rc;
 use foldhash::{HashMap, HashMapExt};
 
 use crate::learn::align::{AlignedRow, Aligner, Profile, RowHeadings, SlotPositions, headings, inner_lists};
+use crate::learn::apply::exclusions::is_excluded;
 use crate::learn::apply::similarity::{self, ClassComparison, TokenMatcher};
 use crate::learn::columns::header;
-use crate::learn::template::{Finder, RowPart, Template, TemplateElement, Variant};
+use crate::learn::template::{Exclusions, Finder, RowPart, Template, TemplateElement, Variant};
 use crate::learn::view::{Leaf, Limit, MAX_LEAVES, PageView, PathId, PathInterner, is_too_wide, sample};
 use crate::model::SimilarityParts;
 use crate::page::tokens::Span;
@@ -38,6 +39,7 @@ pub struct FitCache {
     pub(super) slot_positions: SlotPositions,
     /// The learned header names.
     pub(super) header: Vec<String>,
+    exclusions: Exclusions,
     pub paths: PathInterner,
 }
 
@@ -56,6 +58,7 @@ impl FitCache {
             token_matcher: looks,
             slot_positions: places,
             header: variant.header.clone(),
+            exclusions: variant.exclusions.clone(),
             paths,
         }
     }
@@ -234,9 +237,12 @@ impl<'v, 't> Fitter<'v, 't> {
         total / looked_at.len().max(1) as f64
     }
 
-    /// `None` for rows with too many leaves, and for the header row: in a small table its cells look like any others.
+    /// `None` for rows with too many leaves, for the header row, since in a small table its cells look like any others,
+    /// and for rows that are excluded.
     pub fn read(&mut self, span: Span) -> Option<ReadRow> {
-        if header::is_header(self.view, span, &self.cache.header) {
+        if header::is_header(self.view, span, &self.cache.header)
+            || is_excluded(self.view, span, &self.cache.exclusions)
+        {
             return None;
         }
         let most = self.most_leaves();
