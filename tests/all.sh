@@ -39,6 +39,20 @@ if ! cmp -s tests/apps/requirements.txt "$apps/requirements.txt"; then
   cp tests/apps/requirements.txt "$apps/requirements.txt"
 fi
 
+# MediaWiki and Redmine run from copies of their own, without a web server of the machine. They are
+# installed and filled once, and each test copies what is filled.
+php -r 'foreach (["intl", "mbstring", "pdo_sqlite", "xml"] as $part) extension_loaded($part) || exit(1);' \
+  2>/dev/null || install php-cli php-intl php-mbstring php-sqlite3 php-xml
+{ [ -d /usr/share/redmine ] && command -v puma >/dev/null; } || install redmine redmine-sqlite puma
+for app in mediawiki redmine; do
+  sum=$(cat tests/apps/"$app"/* | sha256sum)
+  [ "$(cat "$apps/$app/prepared" 2>/dev/null)" != "$sum" ] || continue
+  rm -rf "${apps:?}/$app"
+  # The password of the tests.
+  tests/apps/"$app"/prepare.sh "$apps/$app" correct-horse-9 || { cat "$apps/$app/log"; exit 1; }
+  echo "$sum" >"$apps/$app/prepared"
+done
+
 # axe-core, which finds accessibility faults of a page.
 if [ ! -e target/axe/axe.min.js ]; then
   mkdir -p target/axe
