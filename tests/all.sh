@@ -41,8 +41,8 @@ fi
 
 # MediaWiki and Redmine run from copies of their own, without a web server of the machine. They are
 # installed and filled once, and each test copies what is filled.
-php -r 'foreach (["intl", "mbstring", "pdo_sqlite", "xml"] as $part) extension_loaded($part) || exit(1);' \
-  2>/dev/null || install php-cli php-intl php-mbstring php-sqlite3 php-xml
+has_php='foreach (["intl", "mbstring", "pdo_sqlite", "xml"] as $e) extension_loaded($e) || exit(1);'
+php -r "$has_php" 2>/dev/null || install php-cli php-intl php-mbstring php-sqlite3 php-xml
 { [ -d /usr/share/redmine ] && command -v puma >/dev/null; } || install redmine redmine-sqlite puma
 for app in mediawiki redmine; do
   sum=$(cat tests/apps/"$app"/* | sha256sum)

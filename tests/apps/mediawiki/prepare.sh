@@ -16,7 +16,8 @@ code=$folder/code
 )
 mkdir "$code"
 # The links lead to places that only an installation fills.
-find "$folder/packages/root/usr/share/mediawiki" -mindepth 1 -maxdepth 1 -not -type l -exec mv -t "$code" {} +
+find "$folder/packages/root/usr/share/mediawiki" -mindepth 1 -maxdepth 1 -not -type l \
+  -exec mv -t "$code" {} +
 mkdir -p "$code/extensions" "$code/images" "$code/cache"
 rm -r "$folder/packages"
 

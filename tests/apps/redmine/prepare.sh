@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a Redmine with 183 issues in FOLDER/state: Debian's program with a configuration of its own. The
-# instance that the Debian package sets up is not touched.
+# Makes a Redmine with 183 issues in FOLDER/state: Debian's program with a configuration of its own.
+# The instance that the Debian package sets up is not touched.
 #
 # usage: prepare.sh FOLDER PASSWORD
 set -euo pipefail
@@ -20,8 +20,9 @@ cd "$state"
 sed -i 's|/usr/share/redmine/{config,instances/\*/config}|{config,instances/*/config}|' Gemfile
 mkdir -p instances/default/{config,files,log,tmp}
 rm -f config/database.yml
-echo 'production: { adapter: sqlite3, database: instances/default/redmine.sqlite3, timeout: 10000 }' \
-  >instances/default/config/database.yml
+cat >instances/default/config/database.yml <<'END'
+production: { adapter: sqlite3, database: instances/default/redmine.sqlite3, timeout: 10000 }
+END
 export RAILS_ENV=production SECRET_KEY_BASE=only-on-loopback
 {
   ruby bin/rails db:migrate

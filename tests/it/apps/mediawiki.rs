@@ -14,6 +14,8 @@ use super::server::{AppServer, prepared_folder, query};
 const PAGES: usize = 321;
 /// Fifty pages a page, the longest first.
 const LONG_PAGES: &str = "/index.php?title=Special:LongPages&limit=50";
+/// All edits of Bob on one page: MediaWiki pages by the second, and Bob has edited several pages in one.
+const EDITS_OF_BOB: &str = "/index.php?title=Special:Contributions/Bob&limit=100";
 const RECENT_CHANGES: &str = "/index.php?title=Special:RecentChanges&limit=500&days=30";
 
 fn server(state: &Path) -> Command {
@@ -32,7 +34,10 @@ struct Wiki {
 impl Wiki {
     /// The wiki, and one of its lists as a person has added it.
     fn start(list: &str) -> Wiki {
-        let app = AppServer::start("mediawiki", server);
+        Wiki::on(AppServer::start("mediawiki", server), list)
+    }
+
+    fn on(app: AppServer, list: &str) -> Wiki {
         let login = "user = 'WikiAdmin', url = '/index.php?title=Special:UserLogin'";
         let reader = Reader::new(&app.url, list, login, "");
         reader.learn();
@@ -64,27 +69,35 @@ impl Wiki {
         fs::write(self.app.state().join("admin.php"), format!("<?php\n{line}\n")).expect("a file of ours");
     }
 
-    /// The program's own command line.
-    fn maintain(&self, script: &str, arguments: &[&str], input: &str) -> String {
-        let code = prepared_folder("mediawiki").join("code");
-        let mut child = Command::new("php")
-            .arg(code.join("maintenance").join(script))
-            .args(arguments)
-            .env("PIEME_APP", self.app.state())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("php is installed");
-        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
-        let done = child.wait_with_output().expect("it ends");
-        assert!(done.status.success(), "{script}: {}", String::from_utf8_lossy(&done.stdout));
-        String::from_utf8_lossy(&done.stdout).into_owned()
+    /// Ends all sessions, as the wiki does by itself after an hour.
+    fn end_sessions(&self) {
+        query(&self.app.state().join("wikicache.sqlite"), "DELETE FROM objectcache WHERE keyname LIKE '%MWSession%'");
     }
 
     /// How often the log-in form was sent.
     fn logins(&self) -> usize {
         self.app.log().lines().filter(|line| line.contains("POST ") && line.contains("UserLogin")).count()
     }
+}
+
+/// A script of the wiki's own command line, or of tests/apps/mediawiki/.
+fn maintain(app: &AppServer, script: &str, arguments: &[&str], input: &str) -> String {
+    let code = prepared_folder("mediawiki").join("code");
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apps/mediawiki").join(script);
+    let script = if ours.exists() { ours } else { code.join("maintenance").join(script) };
+    let mut child = Command::new("php")
+        .arg(&script)
+        .args(arguments)
+        .env("PIEME_APP", app.state())
+        .env("PIEME_WIKI", code)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("php is installed");
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
+    let done = child.wait_with_output().expect("it ends");
+    assert!(done.status.success(), "{}: {}", script.display(), String::from_utf8_lossy(&done.stdout));
+    String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
 /// The number of a cell like `[1,973 bytes]`.
@@ -109,7 +122,7 @@ fn a_private_wiki_is_entered_once_and_all_its_pages_are_read() {
 fn a_private_wiki_is_entered_again_after_it_has_ended_the_session() {
     let wiki = Wiki::start(LONG_PAGES);
     let logins = wiki.logins();
-    query(&wiki.app.state().join("wikicache.sqlite"), "DELETE FROM objectcache WHERE keyname LIKE '%MWSession%'");
+    wiki.end_sessions();
     wiki.reader.run_well("unchanged");
     wiki.assert_right();
     assert_eq!(wiki.logins(), logins + 1);
@@ -120,8 +133,8 @@ fn an_edited_page_of_a_wiki_is_one_changed_record() {
     let wiki = Wiki::start(LONG_PAGES);
     let title = wiki.truth().into_keys().find(|title| title.ends_with("177")).expect("a page of tests/apps");
     let before = wiki.truth()[&title];
-    let text = wiki.maintain("getText.php", &[&title], "");
-    wiki.maintain("edit.php", &["-u", "WikiAdmin", "-s", "painted", &title], &format!("{text}\nIt was painted."));
+    let text = maintain(&wiki.app, "getText.php", &[&title], "");
+    maintain(&wiki.app, "edit.php", &["-u", "WikiAdmin", "-s", "painted", &title], &format!("{text}\nIt was painted."));
     wiki.reader.run_well("changed");
     wiki.assert_right();
     let (counts, cells) = wiki.reader.diff();
@@ -179,4 +192,19 @@ fn another_layout_of_a_wikis_recent_changes_is_quarantined_and_recovered() {
     wiki.reader.run();
     assert_all_changes(&wiki);
     assert_eq!(wiki.reader.stage.status("app")["rows"], PAGES);
+}
+
+#[test]
+fn no_record_of_a_wiki_changes_while_nobody_edits_a_page() {
+    let app = AppServer::start("mediawiki", server);
+    maintain(&app, "second_author.php", &[], "");
+    let wiki = Wiki::on(app, EDITS_OF_BOB);
+    let titles = titles(&wiki);
+    assert_eq!((titles.len(), titles.values().sum::<usize>()), (60, 60));
+    // Another session has other tokens.
+    wiki.end_sessions();
+    wiki.reader.run_well("unchanged");
+    let rows = wiki.reader.rows();
+    let with_token = rows.iter().flat_map(cells).find(|cell| cell.contains("token="));
+    assert_eq!(with_token, None, "a token is no value of a record");
 }
