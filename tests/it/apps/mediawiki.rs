@@ -64,11 +64,6 @@ impl Wiki {
         }
     }
 
-    /// Adds a line to the wiki's settings, as its administrator does.
-    fn set(&self, line: &str) {
-        fs::write(self.app.state().join("admin.php"), format!("<?php\n{line}\n")).expect("a file of ours");
-    }
-
     /// Ends all sessions, as the wiki does by itself after an hour.
     fn end_sessions(&self) {
         query(&self.app.state().join("wikicache.sqlite"), "DELETE FROM objectcache WHERE keyname LIKE '%MWSession%'");
@@ -78,6 +73,11 @@ impl Wiki {
     fn logins(&self) -> usize {
         self.app.log().lines().filter(|line| line.contains("POST ") && line.contains("UserLogin")).count()
     }
+}
+
+/// Adds a line to the wiki's settings, as its administrator does.
+fn set(app: &AppServer, line: &str) {
+    fs::write(app.state().join("admin.php"), format!("<?php\n{line}\n")).expect("a file of ours");
 }
 
 /// A script of the wiki's own command line, or of tests/apps/mediawiki/.
@@ -129,6 +129,15 @@ fn a_private_wiki_is_entered_again_after_it_has_ended_the_session() {
 }
 
 #[test]
+fn a_wiki_without_the_page_that_it_shows_after_a_log_in_is_read() {
+    let app = AppServer::start("mediawiki", server);
+    // The wiki has no “Hauptseite” and answers 404 after each log-in.
+    set(&app, "$wgLanguageCode = 'de';");
+    let wiki = Wiki::on(app, LONG_PAGES);
+    assert_eq!(wiki.reader.rows().len(), PAGES);
+}
+
+#[test]
 fn an_edited_page_of_a_wiki_is_one_changed_record() {
     let wiki = Wiki::start(LONG_PAGES);
     let title = wiki.truth().into_keys().find(|title| title.ends_with("177")).expect("a page of tests/apps");
@@ -148,7 +157,7 @@ fn an_edited_page_of_a_wiki_is_one_changed_record() {
 fn another_skin_of_a_wiki_changes_no_row() {
     let wiki = Wiki::start(LONG_PAGES);
     for skin in ["monobook", "timeless", "vector"] {
-        wiki.set(&format!("$wgDefaultSkin = '{skin}';"));
+        set(&wiki.app, &format!("$wgDefaultSkin = '{skin}';"));
         let page =
             Command::new("curl").args(["-sS", &format!("{}/index.php?title=Special:UserLogin", wiki.app.url)]).output();
         let page = String::from_utf8_lossy(&page.expect("curl is installed").stdout).into_owned();
@@ -180,7 +189,7 @@ fn another_layout_of_a_wikis_recent_changes_is_quarantined_and_recovered() {
     let wiki = Wiki::start(RECENT_CHANGES);
     assert_all_changes(&wiki);
     // A table for each change becomes a line of a list for each change.
-    wiki.set("$wgDefaultUserOptions['usenewrc'] = 0;");
+    set(&wiki.app, "$wgDefaultUserOptions['usenewrc'] = 0;");
     assert_eq!(wiki.reader.run(), ("quarantined".to_owned(), "layout".to_owned()), "{}", wiki.reader.log());
     assert_all_changes(&wiki);
     let proposed: Vec<Value> = wiki.reader.proposal();
@@ -188,7 +197,7 @@ fn another_layout_of_a_wikis_recent_changes_is_quarantined_and_recovered() {
     let said = wiki.reader.stage.pieme(&["label", "app", "--yes"]);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     assert_all_changes(&wiki);
-    wiki.set("");
+    set(&wiki.app, "");
     wiki.reader.run();
     assert_all_changes(&wiki);
     assert_eq!(wiki.reader.stage.status("app")["rows"], PAGES);
