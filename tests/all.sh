@@ -13,7 +13,9 @@ install() {
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
   echo "installing: $*"
   "${as_root[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@"
+  # Behind sudo, which drops variables: redmine would ask for its database.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "$@"
 }
 missing=()
 for pair in "${needed[@]}"; do
