@@ -13,7 +13,9 @@ install() {
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
   echo "installing: $*"
   "${as_root[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "$@"
+  # Behind sudo, which drops variables: redmine would ask for its database.
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "$@"
 }
 missing=()
 for pair in "${needed[@]}"; do
@@ -38,6 +40,20 @@ if ! cmp -s tests/apps/requirements.txt "$apps/requirements.txt"; then
   "$apps/bin/pip" install --quiet --disable-pip-version-check -r tests/apps/requirements.txt
   cp tests/apps/requirements.txt "$apps/requirements.txt"
 fi
+
+# MediaWiki and Redmine run from copies of their own, without a web server of the machine. They are
+# installed and filled once, and each test copies what is filled.
+has_php='foreach (["intl", "mbstring", "pdo_sqlite", "xml"] as $e) extension_loaded($e) || exit(1);'
+php -r "$has_php" 2>/dev/null || install php-cli php-intl php-mbstring php-sqlite3 php-xml
+{ [ -d /usr/share/redmine ] && command -v puma >/dev/null; } || install redmine redmine-sqlite puma
+for app in mediawiki redmine; do
+  sum=$(cat tests/apps/"$app"/* | sha256sum)
+  [ "$(cat "$apps/$app/prepared" 2>/dev/null)" != "$sum" ] || continue
+  rm -rf "${apps:?}/$app"
+  # The password of the tests.
+  tests/apps/"$app"/prepare.sh "$apps/$app" correct-horse-9 || { cat "$apps/$app/log"; exit 1; }
+  echo "$sum" >"$apps/$app/prepared"
+done
 
 # axe-core, which finds accessibility faults of a page.
 if [ ! -e target/axe/axe.min.js ]; then

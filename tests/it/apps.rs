@@ -10,6 +10,11 @@ use serde_json::Value;
 
 use super::stage::{Stage, apps_python};
 
+mod mediawiki;
+mod reader;
+mod redmine;
+mod server;
+
 const SECRET: &str = "correct-horse-9";
 
 /// An application that serves until this is dropped.

@@ -159,13 +159,18 @@ async fn submit_form(
     secrets: &SecretNames,
 ) -> Result<(), WalkError> {
     let request = form_request::form_request(walker, form, said, secrets, SubmitButton::First)?;
+    let sent_to = request.url.clone();
     walker.go_without_relogin(request, false).await?;
-    let status = walker.current_page()?.page.meta.status;
-    match status {
-        401 | 403 | 422 => Err(walker.error(Failure::Login, refusal(walker, &format!("the site answered {status}")))),
+    let answer = &walker.current_page()?.page.meta;
+    match answer.status {
+        401 | 403 | 422 => {
+            let sentence = format!("the site answered {}", answer.status);
+            Err(walker.error(Failure::Login, refusal(walker, &sentence)))
+        }
+        // The site has accepted the form and leads to a page that it lacks: a wiki without a main page does.
+        404 | 410 if answer.url != sent_to => Ok(()),
         400.. => {
-            let sentence =
-                format!("{} answered with status {status}", display_url(&walker.current_page()?.page.meta.url));
+            let sentence = format!("{} answered with status {}", display_url(&answer.url), answer.status);
             Err(walker.error(Failure::Http, sentence))
         }
         _ => Ok(()),
