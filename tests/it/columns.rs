@@ -1,5 +1,5 @@
-//! Columns follow their names: the columns of a table are swapped, dropped, inserted, renamed and moved to the end. Each
-//! run is right, or quarantined; values are never published under the wrong column.
+//! Columns follow their names: the columns of a table are swapped, dropped, inserted, renamed and moved to the end.
+//! Each run is right, or quarantined; values are never published under the wrong column.
 
 mod changes;
 mod real_tables;
