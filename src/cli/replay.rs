@@ -81,6 +81,7 @@ fn judge_input(
             similarity_parts: likeness,
             columns: tally.statistics(),
             records: tally.records(),
+            table: extraction.moved_columns.unwrap_or_default(),
             signs: signs::detect(&tree, &body),
             ..RunStatistics::default()
         },

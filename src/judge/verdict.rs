@@ -4,7 +4,8 @@ use super::window::Window;
 use super::{columns, record_overlap, rows};
 use crate::model::task::Expect;
 use crate::model::{
-    Column, Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunStatistics, Verdict, counted,
+    Column, Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunStatistics, TableChanges, Verdict,
+    counted,
 };
 
 /// What the child measured.
@@ -76,6 +77,9 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
             (Outcome::Quarantined(Quarantine::Rows), sentence)
         };
     }
+    if let Some(sentence) = table_sentence(&window.news_of_table(&seen.statistics.table)) {
+        return (Outcome::Quarantined(Quarantine::Columns), format!("{sentence}; the last good rows stay published"));
+    }
     let measured = columns::measure(&seen.statistics.columns, rows, named, window);
     if let Some(off) = measured.into_iter().find_map(|column| column.off) {
         return (Outcome::Quarantined(Quarantine::Columns), format!("{off}; the last good rows stay published"));
@@ -122,6 +126,18 @@ fn dissimilar_sentence(expect: &Expect, seen: &RunObservation, similarity: f64) 
          last good rows stay published",
         expect.similarity
     )
+}
+
+/// Names the columns that are new or gone in the page's table.
+fn table_sentence(changes: &TableChanges) -> Option<String> {
+    let quoted = |names: &[String]| names.iter().map(|name| format!("“{name}”")).collect::<Vec<_>>().join(", ");
+    let (new, gone) = (quoted(&changes.new), quoted(&changes.gone));
+    match (changes.new.is_empty(), changes.gone.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(format!("the table has new columns: {new}")),
+        (true, false) => Some(format!("columns of the table are gone: {gone}")),
+        (false, false) => Some(format!("columns of the table are gone: {gone}; others are new: {new}")),
+    }
 }
 
 fn ambiguous_sentence(rows: u64) -> String {

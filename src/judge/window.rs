@@ -3,7 +3,7 @@
 //! It has up to eight runs, not the last one alone: a list that loses a third of its rows each day would otherwise
 //! always be only a little smaller than the day before.
 
-use crate::model::{ColumnStatistics, MinHash, PastRun, Signs};
+use crate::model::{ColumnStatistics, MinHash, PastRun, Signs, TableChanges};
 
 /// Maximum number of good runs in the window.
 const MAX_GOOD_RUNS: usize = 8;
@@ -66,6 +66,17 @@ impl<'p> Window<'p> {
     /// MinHashes of the good runs' records, where stored.
     pub fn sketches(&self) -> Vec<&'p MinHash> {
         self.good.iter().filter_map(|run| run.verdict.statistics.records.as_ref()).collect()
+    }
+
+    /// Those of the changes that no good run had: a person may have accepted the others.
+    pub fn news_of_table(&self, changes: &TableChanges) -> TableChanges {
+        let before = |of: fn(&TableChanges) -> &[String], name: &String| {
+            self.good.iter().any(|run| of(&run.verdict.statistics.table).contains(name))
+        };
+        let news = |of: fn(&TableChanges) -> &[String]| -> Vec<String> {
+            of(changes).iter().filter(|name| !before(of, name)).cloned().collect()
+        };
+        TableChanges { new: news(|it| &it.new), gone: news(|it| &it.gone) }
     }
 
     /// The signs of a page (login form, error page, block page) that any good run had.

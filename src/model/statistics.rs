@@ -126,6 +126,9 @@ pub struct RunStatistics {
     /// MinHash of its records; `None` where no column identifies a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<MinHash>,
+    /// Columns of the page's table that its template does not have, and those that are gone.
+    #[serde(default, skip_serializing_if = "TableChanges::is_empty")]
+    pub table: TableChanges,
     #[serde(default)]
     pub signs: Signs,
     /// A person confirmed these rows: earlier runs are no longer a baseline.
@@ -134,6 +137,26 @@ pub struct RunStatistics {
     /// The list was repaired after a redesign and published without a person.
     #[serde(rename = "mended", default, skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,
+}
+
+/// How the columns of a page's table differ from those that its template was learned from, by header or class.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableChanges {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+}
+
+impl TableChanges {
+    /// Maximum columns listed of each kind.
+    pub const MAX_COLUMNS: usize = 32;
+    /// Maximum characters of a column's name.
+    pub const MAX_NAME: usize = 60;
+
+    pub fn is_empty(&self) -> bool {
+        self.new.is_empty() && self.gone.is_empty()
+    }
 }
 
 /// Signs of a page that shows something else than its list. Only signs that earlier good pages did not show count.

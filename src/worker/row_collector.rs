@@ -11,7 +11,7 @@ use crate::learn::apply::{self, ColumnTransform, Extraction, TemplateReader};
 use crate::learn::{Limit, Template, UnattendedList};
 use crate::model::script::ScriptStep;
 use crate::model::{
-    ByteSize, Page, PageMeta, Row, RunStatistics, Signs, SimilarityParts, Table, TraceLine, ValueColumn,
+    ByteSize, Page, PageMeta, Row, RunStatistics, Signs, SimilarityParts, Table, TableChanges, TraceLine, ValueColumn,
 };
 use crate::page::{Tree, signs};
 use crate::protocol::bounds::{
@@ -66,6 +66,7 @@ pub struct RowCollector {
     pub limit: Option<String>,
     /// Address of the current page.
     page_url: String,
+    table_changes: TableChanges,
     /// A remark for the run's sentence.
     pub remark: Option<String>,
 }
@@ -112,6 +113,7 @@ impl RowCollector {
             followed_records: 0,
             limit: None,
             page_url: String::new(),
+            table_changes: TableChanges::default(),
             remark: None,
         })
     }
@@ -133,6 +135,7 @@ impl RowCollector {
             columns: self.tally.statistics(),
             numbers: self.values.numbers(),
             records: self.tally.records(),
+            table: self.table_changes.clone(),
             signs: self.signs,
             ..RunStatistics::default()
         }
@@ -253,10 +256,13 @@ impl RowCollector {
     /// Extracts the rows of a page and appends the columns of `for_each`.
     fn read_rows(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
         let reader = self.reader.as_mut()?;
-        let Extraction { similarity, likeness, table, limit, has_moved_columns, .. } =
+        let Extraction { similarity, likeness, table, limit, moved_columns, .. } =
             reader.published_rows(&self.shape, tree);
-        if has_moved_columns && self.remark.is_none() {
-            self.remark = Some(MOVED_COLUMNS.to_owned());
+        if let Some(changes) = moved_columns {
+            self.remark.get_or_insert_with(|| MOVED_COLUMNS.to_owned());
+            if self.table_changes.is_empty() {
+                self.table_changes = changes;
+            }
         }
         if self.pages == 1 {
             self.any_list |= !table.rows.is_empty() || learn::has_list(tree);

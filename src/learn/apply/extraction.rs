@@ -2,14 +2,14 @@
 
 use super::fit::{FitCache, fit_with_cache};
 use super::mixed_formats;
-use super::moved_columns::in_learned_order;
+use super::moved_columns::{OrderedPage, in_learned_order};
 use super::similarity::THRESHOLD;
 use super::transform::ColumnTransform;
 use crate::learn::align::AlignedRow;
 use crate::learn::columns::Filler;
 use crate::learn::template::Template;
 use crate::learn::view::{Limit, PageView, PathInterner};
-use crate::model::{Row, SimilarityParts, Table};
+use crate::model::{Row, SimilarityParts, Table, TableChanges};
 use crate::page::Tree;
 use crate::page::tokens::Span;
 
@@ -26,8 +26,8 @@ pub struct Extraction {
     pub row_spans: Vec<Span>,
     /// The limit that was reached: rows or values may be missing or wrong.
     pub limit: Option<Limit>,
-    /// The table's columns were found by their names in other places than learned.
-    pub has_moved_columns: bool,
+    /// Set if the table's columns were found by their names in other places than learned.
+    pub moved_columns: Option<TableChanges>,
 }
 
 /// Extracts the visible columns. Hidden ones, usually many, are not read.
@@ -74,9 +74,9 @@ pub fn extract(template: &Template, page: &Tree) -> Extraction {
 fn read_page(template: &Template, page: &Tree, columns: &[usize], cache: &mut Option<FitCache>) -> Extraction {
     match in_learned_order(template, page) {
         None => apply_template(template, &PageView::new(page), columns, cache),
-        Some(ordered) => {
-            let found = apply_template(template, &PageView::new(&ordered), columns, cache);
-            Extraction { has_moved_columns: true, ..found }
+        Some(OrderedPage { tree, changes }) => {
+            let found = apply_template(template, &PageView::new(&tree), columns, cache);
+            Extraction { moved_columns: Some(changes), ..found }
         }
     }
 }
@@ -129,7 +129,7 @@ fn apply_template(
             table,
             row_spans: Vec::new(),
             limit: view.take_limit(),
-            has_moved_columns: false,
+            moved_columns: None,
         };
     };
     let mut limit = best.limit(template, view);
@@ -157,7 +157,7 @@ fn apply_template(
         table: found,
         row_spans: places,
         limit: limit.or(view.take_limit()),
-        has_moved_columns: false,
+        moved_columns: None,
     }
 }
 

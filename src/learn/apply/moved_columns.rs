@@ -6,19 +6,27 @@
 
 use foldhash::{HashMap, HashMapExt};
 
-use crate::learn::columns::column_match::{ColumnMatch, match_columns};
+use crate::learn::columns::column_match::{ColumnMatch, match_columns, name_of};
 use crate::learn::columns::grid::{self, GridRow};
 use crate::learn::columns::table_columns::{describe, have_headers, titles_match};
 use crate::learn::template::{TableColumn, Template};
+use crate::model::TableChanges;
 use crate::page::{Name, NodeId, RearrangedChild, Tree};
 
 /// Maximum tables of a page that are compared with the learned one.
 const MAX_TABLES: usize = 200;
 
+/// A page with its columns in the learned order.
+pub struct OrderedPage {
+    pub tree: Tree,
+    /// Of its first such table.
+    pub changes: TableChanges,
+}
+
 /// The page with its columns in the learned order; `None` if none has moved, or if nothing says so.
 ///
 /// A table with the columns of any variant in place is that variant's: then nothing is rearranged.
-pub fn in_learned_order(template: &Template, tree: &Tree) -> Option<Tree> {
+pub fn in_learned_order(template: &Template, tree: &Tree) -> Option<OrderedPage> {
     let current = template.variants.iter().filter(|variant| !variant.superseded);
     let known: Vec<&[TableColumn]> = current.map(|it| it.table.as_slice()).filter(|it| !it.is_empty()).collect();
     if known.is_empty() {
@@ -40,7 +48,7 @@ pub fn in_learned_order(template: &Template, tree: &Tree) -> Option<Tree> {
         }
     }
     // The newest variant that has such a table.
-    let variant = moved.first()?.0;
+    let (variant, changes) = moved.first().map(|(variant, table)| (*variant, table.changes()))?;
     let mut rows: Vec<(NodeId, Vec<RearrangedChild>)> = Vec::new();
     for (_, table) in moved.into_iter().filter(|(it, _)| *it == variant) {
         // A table inside a cell of another one stays as it is.
@@ -48,7 +56,7 @@ pub fn in_learned_order(template: &Template, tree: &Tree) -> Option<Tree> {
             rows.extend(grid::rows(tree, table.table, usize::MAX).iter().filter_map(|row| table.rearranged(tree, row)));
         }
     }
-    Some(tree.rearranged(&rows))
+    Some(OrderedPage { tree: tree.rearranged(&rows), changes })
 }
 
 struct MovedTable<'a> {
@@ -59,6 +67,19 @@ struct MovedTable<'a> {
 }
 
 impl MovedTable<'_> {
+    /// Columns with a name that only one of the two tables has.
+    fn changes(&self) -> TableChanges {
+        let names = |columns: &mut dyn Iterator<Item = &TableColumn>| {
+            columns.filter_map(name_of).take(TableChanges::MAX_COLUMNS).collect::<Vec<String>>()
+        };
+        let is_new = |at: &usize| !self.places.contains(&Some(*at));
+        let gone = self.learned.iter().zip(&self.places).filter(|(_, place)| place.is_none());
+        TableChanges {
+            new: names(&mut (0..self.now.len()).filter(is_new).map(|at| &self.now[at])),
+            gone: names(&mut gone.map(|(column, _)| column)),
+        }
+    }
+
     /// The row's children in the learned order; `None` for a heading.
     fn rearranged(&self, tree: &Tree, row: &GridRow) -> Option<(NodeId, Vec<RearrangedChild>)> {
         if row.cells.len() < 2 {
@@ -163,7 +184,7 @@ mod tests {
         let now = page(order, head, cell);
         assert_eq!(shown(&learned, &now)[1], expected, "{order:?}");
         let found = records(&learned, &now);
-        assert_eq!(found.has_moved_columns, order != [0, 1, 2, 3]);
+        assert_eq!(found.moved_columns.is_some(), order != [0, 1, 2, 3]);
         assert!(found.similarity >= 0.7, "{order:?}: {:?}", found.likeness);
     }
 
@@ -216,7 +237,7 @@ mod tests {
             <tr><td>Bern<td rowspan=2>A<td>Adler<td>95<tr><td>Basel<td>Bellevue<td>140<tr><td colspan=4>Closed in May\
             <tr><td>Chur<td rowspan=2>B<td>Central<td>80<tr><td>Zug<td>Dorint<td>99</table>";
         let (learned, now) = (first(learned).template, Tree::parse(moved));
-        let ordered = in_learned_order(&learned, &now).expect("the columns have moved");
+        let ordered = in_learned_order(&learned, &now).expect("the columns have moved").tree;
         let texts: Vec<String> = ordered.elements("tr").map(|row| ordered.text(row)).collect();
         let expected = [
             "Group House Town Price",
@@ -242,8 +263,21 @@ mod tests {
         };
         let learned = template(&grid([0, 1, 2])).expect("the page has a grid");
         let now = records(&learned, &grid([1, 2, 0]));
-        assert!(now.has_moved_columns);
+        assert_eq!(now.moved_columns, Some(TableChanges::default()), "no column is new or gone");
         assert_eq!(now.table.rows.last(), records(&learned, &grid([0, 1, 2])).table.rows.last());
+    }
+
+    #[test]
+    fn columns_that_are_new_or_gone_are_named() {
+        let learned = first(
+            "<table><tr><th>House<th>Town<th>Price<tr><td>Adler<td>Bern<td>95<tr><td>Bellevue<td>Basel<td>140\
+             <tr><td>Central<td>Chur<td>80</table>",
+        )
+        .template;
+        let page = "<table><tr><th>Price<th><th>House<th>Last guest<tr><td>95<td>*<td>Adler<td>Ann</table>";
+        let found = in_learned_order(&learned, &Tree::parse(page)).expect("the columns have moved");
+        let names = |name: &str| vec![name.to_owned()];
+        assert_eq!(found.changes, TableChanges { new: names("last guest"), gone: names("town") });
     }
 
     #[test]

@@ -33,9 +33,9 @@ impl Candidate {
     #[must_use]
     pub fn read_back(self, page: &Tree) -> Candidate {
         let template = with_exclusions(&self.template, page, &self.row_spans);
-        let Extraction { table, row_spans, limit, has_moved_columns, .. } = extract(&template, page);
+        let Extraction { table, row_spans, limit, moved_columns, .. } = extract(&template, page);
         // Spans of a rearranged page cannot be outlined on this one.
-        let row_spans = if has_moved_columns { Vec::new() } else { row_spans };
+        let row_spans = if moved_columns.is_some() { Vec::new() } else { row_spans };
         Candidate { template, table, row_spans, limit: self.limit.or(limit), ..self }
     }
 }

@@ -22,9 +22,9 @@ pub fn with_exclusions(template: &Template, page: &Tree, rows: &[Span]) -> Templ
     if !is_simple(template) || rows.is_empty() {
         return template.clone();
     }
-    let Extraction { row_spans: found, has_moved_columns, .. } = extract(template, page);
+    let Extraction { row_spans: found, moved_columns, .. } = extract(template, page);
     // Then the spans are those of the rearranged page.
-    if has_moved_columns {
+    if moved_columns.is_some() {
         return template.clone();
     }
     let view = PageView::new(page);

@@ -4,6 +4,7 @@ use foldhash::{HashMap, HashMapExt};
 
 use super::names::is_telling_class;
 use crate::learn::template::TableColumn;
+use crate::model::TableChanges;
 
 /// Minimum number of columns that are found by name, and their minimum share of those that have one. With fewer it is
 /// another table, as for the headers in the similarity (`model/statistics.rs`).
@@ -158,6 +159,15 @@ impl Words {
 
 fn header_words(column: &TableColumn) -> impl Iterator<Item = &str> {
     column.header.split(' ').filter(|word| !word.is_empty())
+}
+
+/// Header or classes of a column, if it has any that tell.
+pub fn name_of(column: &TableColumn) -> Option<String> {
+    let name = match column.header.as_str() {
+        "" => telling_classes(column).collect::<Vec<_>>().join(" "),
+        header => header.to_owned(),
+    };
+    (!name.is_empty()).then(|| name.chars().take(TableChanges::MAX_NAME).collect())
 }
 
 fn telling_classes(column: &TableColumn) -> impl Iterator<Item = &str> {

@@ -44,21 +44,27 @@ pub fn of_table(view: &PageView<'_>, table: NodeId) -> Vec<String> {
     names(view, &cells.flat_map(|(_, line)| line.cells.clone()).collect::<Vec<_>>())
 }
 
-/// Does the row consist of these names only?
+/// Does the row consist of these names only? In a row of `th`, half of them are enough: a column may be new, and a
+/// header may have been reworded.
 pub fn is_header(view: &PageView<'_>, row: Span, header: &[String]) -> bool {
     let tree = view.tree();
     let node = view.first_node(row);
     if header.len() < MIN_NAMES || tree.tag(node) != "tr" {
         return false;
     }
-    let mut found = 0;
+    let is_marked = cells(tree, node).all(|cell| tree.tag(cell) == "th");
+    let (mut found, mut others) = (0, 0);
     for cell in cells(tree, node) {
         let text = text_of(&view.tokens, view.span(cell));
         if text.trim().is_empty() {
             continue;
         }
         if !header.contains(&normalised_name(&text)) {
-            return false;
+            others += 1;
+            if !is_marked {
+                return false;
+            }
+            continue;
         }
         found += 1;
         // Of a wide table only MAX_CELLS names are stored.
@@ -66,7 +72,7 @@ pub fn is_header(view: &PageView<'_>, row: Span, header: &[String]) -> bool {
             break;
         }
     }
-    found >= MIN_NAMES
+    found >= MIN_NAMES && found >= others
 }
 
 /// The cells of a table row.
@@ -141,5 +147,17 @@ mod tests {
         assert_eq!(kept_share(&header(1), &now), 1.0);
         assert_eq!(kept_share(&header(1), &header(4)), 0.0);
         assert_eq!(kept_share(&[], &header(4)), 1.0, "a list without a header is known by its rows");
+    }
+
+    #[test]
+    fn a_header_row_with_a_new_name_is_no_record() {
+        let page = Tree::parse(
+            "<table><tr><th>Board<th>Sum<th>Cases<tr><th>Board<th>A<th>B<tr><td>Board<td>Cases<td>9\
+             <tr><th>Board<td>Cases<td>Total</table>",
+        );
+        let view = PageView::new(&page);
+        let header = ["board", "cases", "total"].map(str::to_owned);
+        let lines = page.elements("tr").map(|line| is_header(&view, view.span(line), &header));
+        assert_eq!(lines.collect::<Vec<_>>(), [true, false, false, true]);
     }
 }

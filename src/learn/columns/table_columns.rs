@@ -13,6 +13,8 @@ const MAX_HEADER: usize = 60;
 const MAX_HEADER_ROWS: usize = 4;
 /// Rows whose cells are examined for classes.
 const MAX_EXAMINED_ROWS: usize = 40;
+/// Signs that are a header by themselves; arrows tell how a table is sorted.
+const NAMING_SIGNS: &str = "#%+-−±/*?!€$£¥Δ∑Ø№";
 /// A header without `th` is looked for above a record among so many rows.
 const MAX_ROWS_ABOVE: usize = 200;
 /// Minimum share of a column's cells with a class or a naming attribute: others describe the record (odd, sold).
@@ -111,9 +113,10 @@ fn cell_name(tree: &Tree, cell: NodeId) -> String {
     if tree.subtree(cell).any(|node| matches!(tree.tag(node), "select" | "textarea")) {
         return String::new();
     }
-    let text = words(&tree.text(cell));
-    if !text.is_empty() {
-        return text;
+    let text = tree.text(cell);
+    let (name, signs) = (words(&text), text.chars().filter(|it| NAMING_SIGNS.contains(*it)).collect::<String>());
+    if !name.is_empty() || !signs.is_empty() {
+        return if name.is_empty() { signs } else { name };
     }
     let said = |node: NodeId| ["alt", "title", "aria-label", "abbr"].iter().find_map(|it| tree.attribute(node, it));
     tree.subtree(cell).find_map(|node| said(node).map(words).filter(|it| !it.is_empty())).unwrap_or_default()

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::model::{
     CachedPage, ColumnStatistics, MinHash, NumberStatistics, PageMeta, RobotsTxt, Row, RunStatistics, SimilarityParts,
-    TraceLine, ValueColumn, Verdict,
+    TableChanges, TraceLine, ValueColumn, Verdict,
 };
 use crate::protocol::kinds::FrameKind;
 use crate::protocol::messages::{FetchRequest, RunMessage};
@@ -124,7 +124,12 @@ fn check_verdict(verdict: &Verdict) -> Result<(), OutOfBounds> {
 }
 
 fn check_statistics(statistics: &RunStatistics) -> Result<(), OutOfBounds> {
-    let RunStatistics { similarity_parts, columns, numbers, records, signs: _, accepted: _, repaired: _ } = statistics;
+    let RunStatistics { similarity_parts, columns, numbers, records, table, signs: _, accepted: _, repaired: _ } =
+        statistics;
+    for names in [&table.new, &table.gone] {
+        bytes("end.table", names.len(), TableChanges::MAX_COLUMNS)?;
+        names.iter().try_for_each(|name| text("end.table", name, MAX_NAME_BYTES))?;
+    }
     if let Some(SimilarityParts { tags, fit, places, header }) = similarity_parts {
         [Some(*tags), *fit, Some(*places), Some(*header)]
             .into_iter()
