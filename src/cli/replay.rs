@@ -84,6 +84,7 @@ fn judge_input(
             signs: signs::detect(&tree, &body),
             ..RunStatistics::default()
         },
+        missing_rows: None,
         template_origin: TemplateOrigin::Confirmed,
     }))
 }

@@ -62,4 +62,5 @@ mod trust;
 mod typed;
 mod values;
 mod waiting;
+mod walks;
 mod web;
