@@ -25,6 +25,7 @@ mod docs;
 mod examples;
 mod exits;
 mod export;
+mod fair;
 mod fleet;
 mod fuzz;
 mod hostile;
