@@ -12,7 +12,8 @@ use libfuzzer_sys::fuzz_target;
 use pieme::model::{AddressGrants, Page, Script, Task, TraceLine};
 use pieme::page::Tree;
 use pieme::robot::{
-    ConnectFuture, Connector, HostFuture, LinksError, Observer, RecordLink, RunHost, WalkInput, walk_with_host,
+    Arrival, ConnectFuture, Connector, HostFuture, LinksError, Observer, PageRows, RecordLink, RunHost, WalkInput,
+    walk_with_host,
 };
 use tokio::net::TcpStream;
 
@@ -63,10 +64,10 @@ impl RunHost for Host {
 struct Seen;
 
 impl Observer for Seen {
-    fn page(&mut self, page: &Page, _tree: &Tree, _with: &[(String, String)]) -> usize {
+    fn page(&mut self, page: &Page, _tree: &Tree, _with: &[(String, String)], _arrival: Arrival) -> PageRows {
         assert!(page.body.len() <= MAX_PAGE, "{} bytes", page.body.len());
         assert!(page.meta.header("set-cookie").is_none());
-        1
+        PageRows { all: 1, new: 1 }
     }
 
     fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {

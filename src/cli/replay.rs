@@ -85,6 +85,7 @@ fn judge_input(
             signs: signs::detect(&tree, &body),
             ..RunStatistics::default()
         },
+        missing_rows: None,
         template_origin: TemplateOrigin::Confirmed,
     }))
 }

@@ -174,6 +174,7 @@ impl Planner {
     async fn load_task(&mut self, name: &TaskName, known: Option<&TaskRow>) -> Result<(), StoreError> {
         let Some(folder) = self.tasks.folder(name) else { return Ok(()) };
         adopt::request_adoption(&folder.dir);
+        self.schedule.note_server(&folder);
         let now = Utc::now();
         self.schedule.note_last_slot(known.and_then(|row| row.last_slot), now);
         let backoff = crash_backoff::load(&self.store, &folder, known).await?;
@@ -249,7 +250,7 @@ impl Planner {
     /// The next run to start. None starts while the system clock has not been set.
     pub fn start_next(&mut self) -> Option<NextRun> {
         while clock::is_plausible(Utc::now()) {
-            let queued = self.schedule.start_next(self.config.max_running as usize)?;
+            let queued = self.schedule.start_next(self.config.max_running as usize, self.config.per_host as usize)?;
             let Some(folder) = self.tasks.folder(&queued.name) else {
                 self.schedule.finish(&queued.name);
                 continue;

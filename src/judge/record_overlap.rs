@@ -77,6 +77,7 @@ mod tests {
             similarity: Some(1.0),
             has_any_list: true,
             statistics: figures,
+            missing_rows: None,
             template_origin: TemplateOrigin::Confirmed,
         }
     }

@@ -18,6 +18,8 @@ pub struct RunObservation {
     /// The first page has a list, whether or not it fits the template.
     pub has_any_list: bool,
     pub statistics: RunStatistics,
+    /// Why rows are missing although the robot reached the pages, as a sentence.
+    pub missing_rows: Option<String>,
     pub template_origin: TemplateOrigin,
 }
 
@@ -48,15 +50,17 @@ pub fn verdict(expect: &Expect, named: &[Column], seen: &RunObservation, past: &
 
 fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Window<'_>) -> (Outcome, String) {
     let RunObservation { rows, pages, .. } = *seen;
+    let is_incomplete = seen.missing_rows.as_ref().filter(|_| rows > 0);
+    let incomplete = is_incomplete.map(|sentence| (Outcome::Quarantined(Quarantine::Rows), sentence.clone()));
     if let TemplateOrigin::LearnedNow { clearly_ahead } = seen.template_origin {
-        return match (rows, clearly_ahead) {
+        return incomplete.unwrap_or_else(|| match (rows, clearly_ahead) {
             (0, _) => outcome_from_signs(expect, seen, window).unwrap_or_else(|| no_list_outcome(pages)),
             (_, true) => (
                 Outcome::Published(Publication::Changed),
                 format!("learned a list of {} and published it; confirm it or choose another", counted(rows, "row")),
             ),
             (_, false) => (Outcome::Quarantined(Quarantine::Provisional), ambiguous_sentence(rows)),
-        };
+        });
     }
     let similarity = seen.similarity.unwrap_or(0.0);
     let is_missing = rows == 0 || similarity < expect.similarity;
@@ -69,13 +73,16 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
     if is_missing {
         return (Outcome::Quarantined(Quarantine::Layout), dissimilar_sentence(expect, seen, similarity));
     }
+    if let Some(incomplete) = incomplete {
+        return incomplete;
+    }
+    if !window.is_empty() && window.new_signs(&seen.statistics.signs).cut_off {
+        let sentence = "the first page is cut off: pages of earlier runs have an end, it has none; rows may be missing";
+        return (Outcome::Failed(Failure::Network), sentence.to_owned());
+    }
     let is_strange = record_overlap::measure(&seen.statistics, window).is_strange;
     if let Some(sentence) = rows::measure(expect, rows, is_strange, window).off {
-        return if window.new_signs(&seen.statistics.signs).cut_off {
-            (Outcome::Failed(Failure::Network), format!("the page is cut off: {sentence}"))
-        } else {
-            (Outcome::Quarantined(Quarantine::Rows), sentence)
-        };
+        return (Outcome::Quarantined(Quarantine::Rows), sentence);
     }
     if let Some(sentence) = table_sentence(&window.news_of_table(&seen.statistics.table)) {
         return (Outcome::Quarantined(Quarantine::Columns), format!("{sentence}; the last good rows stay published"));
@@ -161,6 +168,7 @@ mod tests {
             similarity: Some(similarity),
             has_any_list: rows > 0,
             statistics: RunStatistics::default(),
+            missing_rows: None,
             template_origin: TemplateOrigin::Confirmed,
         }
     }

@@ -31,6 +31,15 @@ pub fn origin(url: &Url) -> Cow<'_, str> {
     Cow::Owned(url.origin().ascii_serialization())
 }
 
+/// The server that the rate limit is for: the host, and the port if it is not the usual one.
+pub fn rate_limit_key(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
 /// The URL without user, password and fragment, as it may be shown.
 pub fn display_url(url: &Url) -> String {
     if !has_password(url) && url.fragment().is_none() {

@@ -17,16 +17,16 @@ use super::tree::Tree;
 pub(super) fn parse(html: &str) -> Tree {
     let names = NameArena::default();
     let guard = CappedTreeBuilder::new(&names, html.len());
-    let complete = if memchr2(b'\r', b'\0', html.as_bytes()).is_some() {
+    let report = if memchr2(b'\r', b'\0', html.as_bytes()).is_some() {
         // Browsers drop NUL characters from texts; attributes are treated the same way here.
         tokenize(&html.replace("\r\n", "\n").replace('\r', "\n").replace('\0', ""), &guard)
     } else {
         tokenize(html, &guard)
     };
-    if !complete {
+    if !report.kept_all_attributes {
         guard.limit.set(guard.limit.get().or(Some(ParseLimit::TooManyAttributes)));
     }
-    guard.tree()
+    Tree { ending: report.ending, ..guard.tree() }
 }
 
 #[cfg(test)]

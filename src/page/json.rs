@@ -25,7 +25,7 @@ use serde::de::IgnoredAny;
 
 use super::nodes::{ContentArena, Node, NodeKind};
 use super::parse_limit::{MAX_NODES, ParseLimit};
-use super::tree::Tree;
+use super::tree::{PageEnding, Tree};
 
 /// Maximum nesting of arrays and objects, as in serde_json; deeper ones are left out and reported as [`ParseLimit`].
 const MAX_NESTED: usize = 128;
@@ -34,7 +34,7 @@ const MAX_ROW: usize = 2_000;
 /// Maximum characters of a key that are used for its tag.
 const MAX_TAG: usize = 80;
 /// Tag of the whole document, and of an array's elements.
-const ROOT_TAG: &str = "json";
+pub(super) const ROOT_TAG: &str = "json";
 const ITEM_TAG: &str = "item";
 /// Parses a text as JSON. Returns `None` unless the whole text is JSON. A bare string or number is rejected, because
 /// most plain text would be one.
@@ -269,7 +269,7 @@ fn into_tree(mut parts: Vec<JsonPart>, cut: Option<ParseLimit>) -> Tree {
         let class = (part.kind == JsonPartKind::Array).then(|| part.tag.clone());
         open.push(OpenElement { node, remaining: to_come, before: None, class });
     }
-    Tree { nodes, contents, limit: cut }
+    Tree { nodes, contents, limit: cut, ending: PageEnding::default() }
 }
 
 fn element(part: &JsonPart, class: &Option<LocalName>, contents: &mut ContentArena) -> NodeKind {

@@ -23,6 +23,7 @@ impl Tree {
                 nodes: Vec::with_capacity(self.nodes.len()),
                 contents: self.contents.clone(),
                 limit: self.limit,
+                ending: self.ending,
             },
         };
         let (mut elements, mut at) = (elements.iter().peekable(), 0);

@@ -51,6 +51,18 @@ pub fn detect(tree: &Tree, body: &[u8]) -> Signs {
     }
 }
 
+/// Title and main heading in small letters, without numbers: page 4 of a list may be called “401 to 500”.
+pub fn title(tree: &Tree) -> String {
+    let is_title = |&node: &NodeId| matches!(tree.tag(node), "title" | "h1");
+    let text = visible_text(tree, tree.subtree(tree.root()).filter(is_title));
+    text.chars().filter(|c| !c.is_numeric()).collect()
+}
+
+/// True if a [`title`] is that of an error page or a block page.
+pub fn is_error_title(title: &str) -> bool {
+    ERROR.split('|').chain(BLOCKED.split('|')).any(|phrase| title.contains(phrase))
+}
+
 fn visible_text(tree: &Tree, nodes: impl Iterator<Item = NodeId>) -> String {
     let mut text = String::new();
     for words in nodes.flat_map(|node| tree.visible_texts(node)) {
@@ -65,10 +77,20 @@ fn visible_text(tree: &Tree, nodes: impl Iterator<Item = NodeId>) -> String {
 
 /// True if the document is cut off: it begins, but has neither `</html>` nor `</body>` near its end.
 fn is_cut_off(body: &[u8]) -> bool {
+    is_document(body) && !is_closed(body)
+}
+
+/// True if the page is a whole document, and not a piece of one.
+pub fn is_document(body: &[u8]) -> bool {
+    has(body, b"<html") || has(body, b"<body")
+}
+
+/// True if the document's end tag stands near its end.
+pub fn is_closed(body: &[u8]) -> bool {
     /// Room for comments and scripts after the end tag.
     const TAIL: usize = 4_000;
     let tail = &body[body.len().saturating_sub(TAIL)..];
-    (has(body, b"<html") || has(body, b"<body")) && !has(tail, b"</html") && !has(tail, b"</body")
+    has(tail, b"</html") || has(tail, b"</body")
 }
 
 fn has(text: &[u8], tag: &[u8]) -> bool {

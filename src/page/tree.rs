@@ -32,6 +32,16 @@ pub struct Tree {
     pub(super) contents: ContentArena,
     /// The limit that the page reached while it was parsed; content beyond it is missing or flattened.
     pub limit: Option<ParseLimit>,
+    pub ending: PageEnding,
+}
+
+/// Where the text of a page ends, as far as it tells that the rest is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageEnding {
+    /// Inside a tag. None of 930 real pages ends so.
+    pub inside_tag: bool,
+    /// A list, a table or another block is open. Pages may leave their end to the parser, and some do.
+    pub open_block: bool,
 }
 
 /// Kind and content of a node.
@@ -58,6 +68,11 @@ impl<'t> Element<'t> {
 impl Tree {
     pub fn root(&self) -> NodeId {
         NodeId(0)
+    }
+
+    /// True if the page was JSON.
+    pub fn is_json(&self) -> bool {
+        self.len() > 1 && self.tag(NodeId(1)) == super::json::ROOT_TAG
     }
 
     pub fn len(&self) -> usize {
@@ -235,7 +250,7 @@ impl Tree {
             before = Some(start);
         }
         nodes[0].end = nodes.len() as u32;
-        Tree { nodes, contents, limit: None }
+        Tree { nodes, contents, limit: None, ending: PageEnding::default() }
     }
 
     /// The elements with this tag, in document order.

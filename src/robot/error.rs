@@ -14,6 +14,8 @@ pub struct WalkError {
     pub sentence: String,
     /// The current page when it happened, for diagnostics.
     pub page: Option<Page>,
+    /// A page of the list has no rows or too few. What was read may be right, so the run is quarantined, not failed.
+    pub is_incomplete: bool,
 }
 
 /// Why a request brought no page.

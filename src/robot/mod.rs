@@ -17,6 +17,7 @@ mod connection_error;
 mod connector;
 mod cookies;
 mod error;
+mod extraction;
 mod loaded_page;
 mod login_state;
 mod manners;
@@ -34,6 +35,7 @@ mod stepper;
 mod steps;
 mod tokens;
 mod transport;
+mod walked_pages;
 mod walker;
 mod webhook;
 
@@ -81,14 +83,36 @@ pub struct WalkInput<'a> {
     pub browser: Option<&'a LaunchedBrowser>,
 }
 
+/// How a walk came to a page, which decides what the page must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// By a step of the script, or as the first page of a list. It may have no rows.
+    Step,
+    /// The page before leads to it, by a link, a form, a button or a cursor: it has rows.
+    Promised,
+    /// pieme counts the pages itself: the page may not exist.
+    Counted,
+}
+
+/// How many rows a page has, and how many of them are new in this walk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageRows {
+    pub all: usize,
+    pub new: usize,
+}
+
 /// Receives the pages, detail pages and trace lines of a walk.
 pub trait Observer {
-    /// Extracts rows from a page and returns how many were new; paging stops after a page without new rows. Each row
-    /// gets the columns `with` besides its own.
-    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize;
+    /// Extracts rows from a page; paging stops after a page without new rows. Each row gets the columns `with` besides
+    /// its own. A further page of a list that does not look like the template has no rows.
+    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)], arrival: Arrival) -> PageRows;
     /// The previous page with more content, after scrolling or a “load more” button; returns how many rows were added.
     fn page_grown(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
-        self.page(page, tree, with)
+        self.page(page, tree, with, Arrival::Step).new
+    }
+    /// How many rows of a page would be new. The page is not kept, and the rows are not taken.
+    fn count_new_rows(&mut self, _tree: &Tree, _with: &[(String, String)]) -> usize {
+        0
     }
     /// The links in `column` of the records found since the last call; without `column`, in the column that holds
     /// links.
@@ -151,6 +175,7 @@ fn open_session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session
         cause: error.cause(),
         sentence: error.to_string(),
         page: None,
+        is_incomplete: false,
     })
 }
 
@@ -158,7 +183,8 @@ fn open_session(order: &WalkInput<'_>, home: Box<dyn RunHost>) -> Result<Session
 pub async fn fetch(task: &Task, url: &Url, addresses: &AddressGrants) -> Result<Page, WalkError> {
     let deadline = Instant::now() + task.limits.timeout.0;
     let named = Script { steps: vec![ScriptStep::Get(RequestStep::url(url.as_str()))] };
-    let brief = |error: SessionError| WalkError { cause: error.cause(), sentence: error.to_string(), page: None };
+    let failed = |cause, sentence, page| WalkError { cause, sentence, page, is_incomplete: false };
+    let brief = |error: SessionError| failed(error.cause(), error.to_string(), None);
     let mut session = Session::new(
         task,
         &BTreeMap::new(),
@@ -176,7 +202,7 @@ pub async fn fetch(task: &Task, url: &Url, addresses: &AddressGrants) -> Result<
     let page = page.map_err(brief)?;
     match page_problem::page_problem(&page) {
         None => Ok(page),
-        Some((cause, sentence)) => Err(WalkError { cause, sentence, page: Some(page) }),
+        Some((cause, sentence)) => Err(failed(cause, sentence, Some(page))),
     }
 }
 

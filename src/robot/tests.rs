@@ -102,11 +102,16 @@ struct WalkRecorder {
 }
 
 impl Observer for WalkRecorder {
-    fn page(&mut self, page: &Page, tree: &Tree, _with: &[(String, String)]) -> usize {
+    fn page(&mut self, page: &Page, tree: &Tree, _with: &[(String, String)], _arrival: Arrival) -> PageRows {
         self.pages += 1;
         let links = tree.elements("a").filter(|link| tree.class(*link) == Some("detail"));
         let addresses = links.filter_map(|link| page.meta.url.join(tree.attribute(link, "href")?).ok());
         self.links.extend(addresses.enumerate().map(|(record, url)| RecordLink { record, url }));
+        let rows = tree.elements("li").count();
+        PageRows { all: rows, new: rows }
+    }
+
+    fn count_new_rows(&mut self, tree: &Tree, _with: &[(String, String)]) -> usize {
         tree.elements("li").count()
     }
 

@@ -1,6 +1,6 @@
 //! The state of a walk: current page, variables, session; and how each step is traced and its errors are reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use super::redact::{Redactor, one_line};
 use super::request::{PageRequest, SecretNames};
 use super::session::{Session, SessionSnapshot};
 use super::tokens::SiteTokens;
+use super::walked_pages::WalkedPages;
 use super::{Observer, WalkInput};
 use crate::model::address::display_url;
 use crate::model::task::Engine;
@@ -49,6 +50,10 @@ pub struct Walker<'a> {
     pub item_columns: Vec<(String, String)>,
     /// The login that was made, to repeat it when the session expires.
     pub login: Option<LoginState>,
+    /// Compares the pages that rows were extracted from.
+    pub walked: WalkedPages,
+    /// What pages behind the end of a list look like.
+    pub known_ends: HashSet<u64>,
     /// Pages that `paginate` has read, over the whole run.
     pub pages: u32,
     /// A note about a successful walk for a person.
@@ -67,6 +72,7 @@ pub struct WalkSnapshot {
     current: Option<Rc<LoadedPage>>,
     extracted: bool,
     login: Option<LoginState>,
+    walked: WalkedPages,
     pages: u32,
     remark: Option<String>,
 }
@@ -96,6 +102,8 @@ impl<'a> Walker<'a> {
             extracted: false,
             item_columns: Vec::new(),
             login: None,
+            walked: WalkedPages::default(),
+            known_ends: HashSet::new(),
             pages: 0,
             remark: None,
             path: Vec::new(),
@@ -111,6 +119,7 @@ impl<'a> Walker<'a> {
             current: self.current.clone(),
             extracted: self.extracted,
             login: self.login.clone(),
+            walked: self.walked.clone(),
             pages: self.pages,
             remark: self.remark.clone(),
         }
@@ -124,6 +133,7 @@ impl<'a> Walker<'a> {
         self.current = memory.current;
         self.extracted = memory.extracted;
         self.login = memory.login;
+        self.walked = memory.walked;
         self.pages = memory.pages;
         self.remark = memory.remark;
     }
@@ -278,30 +288,6 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Extracts from the current page; returns how many rows were new.
-    pub fn extract(&mut self) -> Result<usize, WalkError> {
-        self.report_page(false)
-    }
-
-    /// Extracts again from a page that has grown; returns how many rows were added.
-    pub fn extract_grown(&mut self) -> Result<usize, WalkError> {
-        self.report_page(true)
-    }
-
-    fn report_page(&mut self, grown: bool) -> Result<usize, WalkError> {
-        let Some(stand) = self.current.clone() else { return Err(self.no_page_error()) };
-        self.extracted = true;
-        let blanked = self.redacted_page(&stand.page);
-        let page = blanked.as_ref().unwrap_or(&stand.page);
-        let rows = if grown {
-            self.observer.page_grown(page, &stand.tree, &self.item_columns)
-        } else {
-            self.observer.page(page, &stand.tree, &self.item_columns)
-        };
-        self.trace(new_rows_text(&stand, rows));
-        Ok(rows)
-    }
-
     pub fn save(&mut self, name: &str) -> Result<(), WalkError> {
         let Some(stand) = self.current.clone() else { return Err(self.no_page_error()) };
         let name = self.expand(name)?;
@@ -363,7 +349,7 @@ impl<'a> Walker<'a> {
             self.redactor.redact_page(page);
             self.tokens.redact_meta(&mut page.meta);
         }
-        WalkError { cause, sentence: place + &one_line(self.redact(sentence.as_ref())), page }
+        WalkError { cause, sentence: place + &one_line(self.redact(sentence.as_ref())), page, is_incomplete: false }
     }
 
     /// The number of the outermost step, from 1 (0: implied), and the verbs of all steps under way: `for_each › get`.
@@ -376,8 +362,4 @@ impl<'a> Walker<'a> {
     pub fn no_page_error(&self) -> WalkError {
         self.error(Failure::Config, "there is no page yet; begin with a `get` step")
     }
-}
-
-pub fn new_rows_text(stand: &LoadedPage, rows: usize) -> String {
-    format!("{} has {rows} new row{}", display_url(&stand.page.meta.url), if rows == 1 { "" } else { "s" })
 }

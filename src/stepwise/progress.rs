@@ -13,7 +13,7 @@ use crate::learn::template::TemplateError;
 use crate::learn::{LearnOptions, Template};
 use crate::model::{Column, Page, Row, Table, TraceLine};
 use crate::page::Tree;
-use crate::robot::{LinksError, Observer, RecordLink};
+use crate::robot::{Arrival, LinksError, Observer, PageRows, RecordLink};
 
 /// The progress so far. Cloned before each step, so that a step can be undone.
 #[derive(Clone)]
@@ -96,23 +96,24 @@ impl StepProgress {
 pub struct StepObserver(pub Rc<RefCell<StepProgress>>);
 
 impl Observer for StepObserver {
-    fn page(&mut self, page: &Page, tree: &Tree, _with: &[(String, String)]) -> usize {
+    fn page(&mut self, page: &Page, tree: &Tree, _with: &[(String, String)], _arrival: Arrival) -> PageRows {
         let mut watch = self.0.borrow_mut();
         let table = watch.table(tree);
         let index = watch.pages as u32;
         watch.pages += 1;
         watch.bases.push(page.meta.url.clone());
         watch.columns = table.columns;
-        let mut new = 0;
+        let (mut all, mut new) = (0, 0);
         for row in table.rows.into_iter().filter(|row| row.cells.iter().any(Option::is_some)) {
             let mut hasher = DefaultHasher::new();
             row.cells.hash(&mut hasher);
+            all += 1;
             new += usize::from(Rc::make_mut(&mut watch.row_hashes).insert(hasher.finish()));
             Rc::make_mut(&mut watch.records).push(Row { page: index, ..row });
             watch.rows += 1;
         }
         watch.new_rows += new;
-        new
+        PageRows { all, new }
     }
 
     fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {

@@ -19,7 +19,7 @@ use crate::protocol::bounds::{
     MAX_ROW_BYTES, MAX_SAVED_PAGES, MAX_TRACE_TEXT_BYTES, cut, cut_verbs,
 };
 use crate::protocol::{FrameError, OverBudget, RunJob, RunMessage};
-use crate::robot::{LinksError, Observer, RecordLink};
+use crate::robot::{Arrival, LinksError, Observer, PageRows, RecordLink};
 
 use super::detail_pages::DetailPages;
 use super::message_sender::MessageSender;
@@ -37,6 +37,8 @@ pub struct RowCollector {
     pub pages: u32,
     pub rows: u64,
     pub similarity: Option<f64>,
+    /// `expect.similarity`
+    least_similarity: f64,
     pub any_list: bool,
     likeness: Option<SimilarityParts>,
     signs: Signs,
@@ -93,6 +95,7 @@ impl RowCollector {
             pages: 0,
             rows: 0,
             similarity: None,
+            least_similarity: task.expect.similarity,
             any_list: false,
             likeness: None,
             signs: Signs::default(),
@@ -254,10 +257,19 @@ impl RowCollector {
     }
 
     /// Extracts the rows of a page and appends the columns of `for_each`.
-    fn read_rows(&mut self, tree: &Tree, with: &[(String, String)]) -> Option<Vec<Vec<Option<String>>>> {
+    fn read_rows(
+        &mut self,
+        tree: &Tree,
+        with: &[(String, String)],
+        arrival: Arrival,
+    ) -> Option<Vec<Vec<Option<String>>>> {
         let reader = self.reader.as_mut()?;
         let Extraction { similarity, likeness, table, limit, moved_columns, .. } =
             reader.published_rows(&self.shape, tree);
+        // Further pages of a list are like the first one. On anything else the template finds whatever it can.
+        if arrival != Arrival::Step && similarity < self.least_similarity {
+            return Some(Vec::new());
+        }
         if let Some(changes) = moved_columns {
             self.remark.get_or_insert_with(|| MOVED_COLUMNS.to_owned());
             if self.table_changes.is_empty() {
@@ -283,13 +295,18 @@ impl RowCollector {
         if self.limit.is_some() {
             return None;
         }
+        Some(self.with_item_columns(table.rows, with))
+    }
+
+    /// The cells of rows that are not empty, followed by the columns of `for_each`.
+    fn with_item_columns(&self, rows: Vec<Row>, with: &[(String, String)]) -> Vec<Vec<Option<String>>> {
         let value = |name: &String| with.iter().rev().find(|(it, _)| it == name).map(|(_, value)| value.clone());
         let added: Vec<Option<String>> = self.item_columns.iter().map(value).collect();
         let with_added = |mut row: Row| {
             row.cells.extend_from_slice(&added);
             row.cells
         };
-        Some(table.rows.into_iter().map(with_added).collect())
+        rows.into_iter().map(with_added).collect()
     }
 
     fn push_row(&mut self, row: Row) {
@@ -321,7 +338,7 @@ impl RowCollector {
 }
 
 impl Observer for RowCollector {
-    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)], arrival: Arrival) -> PageRows {
         let index = self.pages;
         self.pages += 1;
         self.page_url = page.meta.url.to_string();
@@ -336,19 +353,20 @@ impl Observer for RowCollector {
                 self.learn(tree);
             }
         }
-        let Some(rows) = self.read_rows(tree, with) else { return 0 };
+        let Some(rows) = self.read_rows(tree, with, arrival) else { return PageRows::default() };
         if let Some(details) = &mut self.details {
             details.set_list(tree);
         }
         self.page_row_counts.clear();
+        let all = rows.len();
         let new = rows.into_iter().map(|cells| self.add_row(cells, index)).filter(|&is_new| is_new).count();
         self.sender.set_progress(RunMessage::Progress { pages: self.pages, rows: self.rows });
-        new
+        PageRows { all, new }
     }
 
     fn page_grown(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
         self.page_url = page.meta.url.to_string();
-        let Some(rows) = self.read_rows(tree, with) else { return 0 };
+        let Some(rows) = self.read_rows(tree, with, Arrival::Step) else { return 0 };
         let index = self.pages.saturating_sub(1);
         let mut now: HashMap<u64, u32> = HashMap::new();
         let mut new = 0;
@@ -362,6 +380,16 @@ impl Observer for RowCollector {
             }
         }
         new
+    }
+
+    fn count_new_rows(&mut self, tree: &Tree, with: &[(String, String)]) -> usize {
+        let Some(reader) = &mut self.reader else { return 0 };
+        let Extraction { similarity, table, .. } = reader.published_rows(&self.shape, tree);
+        if similarity < self.least_similarity {
+            return 0;
+        }
+        let rows = self.with_item_columns(table.rows, with);
+        rows.iter().filter(|cells| !self.row_hashes.contains(&self.hashes.hash_one(*cells))).count()
     }
 
     fn links(&mut self, column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {

@@ -56,11 +56,15 @@ fn walk(
     if let Some(sentence) = harvest.limit.take() {
         return Verdict { pages: harvest.pages, ..Verdict::failed(Failure::Limit, sentence) };
     }
+    let mut missing_rows = None;
     if let Err(trouble) = walk.result {
         if let Some(page) = &trouble.page {
             harvest.keep_failed_page(page);
         }
-        return Verdict { pages: harvest.pages, ..Verdict::failed(trouble.cause, trouble.sentence) };
+        if !trouble.is_incomplete {
+            return Verdict { pages: harvest.pages, ..Verdict::failed(trouble.cause, trouble.sentence) };
+        }
+        missing_rows = Some(trouble.sentence);
     }
     harvest.finish();
     if let Some(sentence) = harvest.limit.take() {
@@ -72,7 +76,8 @@ fn walk(
         let sentence = format!("the learned template is too large: the run {error}");
         return Verdict { pages: harvest.pages, ..Verdict::failed(Failure::Limit, sentence) };
     }
-    let mut verdict = judge::verdict(&task.expect, &task.columns, &run_observation(&harvest, job.confirmed), &job.past);
+    let mut verdict =
+        judge::verdict(&task.expect, &task.columns, &run_observation(&harvest, job.confirmed, missing_rows), &job.past);
     let shared_keys = harvest.shared_keys_remark();
     for remark in walk.remark.into_iter().chain(harvest.remark).chain(shared_keys) {
         verdict.sentence = format!("{}; {remark}", verdict.sentence);
@@ -80,13 +85,14 @@ fn walk(
     verdict
 }
 
-fn run_observation(harvest: &RowCollector, confirmed: bool) -> RunObservation {
+fn run_observation(harvest: &RowCollector, confirmed: bool, missing_rows: Option<String>) -> RunObservation {
     RunObservation {
         pages: harvest.pages,
         rows: harvest.rows,
         similarity: harvest.similarity,
         has_any_list: harvest.any_list,
         statistics: harvest.statistics(),
+        missing_rows,
         template_origin: match harvest.clearly_ahead {
             Some(clearly_ahead) => TemplateOrigin::LearnedNow { clearly_ahead },
             None if confirmed => TemplateOrigin::Confirmed,

@@ -9,7 +9,7 @@ use pieme::model::{AddressGrants, Failure, GrantedSecret, Origin, Page, Script, 
 use pieme::page::{Selector, Tree};
 use pieme::practice::ways::CODE_KEY;
 use pieme::practice::{PASSWORD, Site};
-use pieme::robot::{self, LinksError, Observer, RecordLink, WalkError, WalkInput, WalkOutcome};
+use pieme::robot::{self, Arrival, LinksError, Observer, PageRows, RecordLink, WalkError, WalkInput, WalkOutcome};
 use url::Url;
 
 mod ways;
@@ -33,17 +33,20 @@ struct Notes {
 }
 
 impl Observer for Notes {
-    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)]) -> usize {
+    fn page(&mut self, page: &Page, tree: &Tree, with: &[(String, String)], _arrival: Arrival) -> PageRows {
         self.with.extend(with.iter().map(|(column, value)| format!("{column}={value}")));
         self.pages.push(page.meta.url.to_string());
         if let Ok(json) = serde_json::from_slice::<serde_json::Value>(&page.body) {
             let items = ["items", "data"].iter().find_map(|key| json[key].as_array()).cloned().unwrap_or_default();
-            return items.iter().filter(|item| self.rows.insert(item["name"].to_string())).count();
+            let new = items.iter().filter(|item| self.rows.insert(item["name"].to_string())).count();
+            return PageRows { all: items.len(), new };
         }
         self.links = link_column(page, tree);
         let rows = Selector::parse(".products li, .orders tbody tr, .tile, .purchase, main li, body > ul > li")
             .expect("a selector");
-        rows.all(tree, tree.root()).into_iter().filter(|&row| self.rows.insert(tree.text(row))).count()
+        let rows = rows.all(tree, tree.root());
+        let new = rows.iter().filter(|&&row| self.rows.insert(tree.text(row))).count();
+        PageRows { all: rows.len(), new }
     }
 
     fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {

@@ -4,9 +4,11 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::Instant;
+use url::Url;
 
 use crate::due::{self, Due, DueError, ScheduleSlot};
 use crate::model::TaskName;
+use crate::model::address::rate_limit_key;
 use crate::store::Trigger;
 use crate::tasks::TaskFolder;
 
@@ -177,6 +179,7 @@ impl Scheduler {
     /// Forgets a task that was removed, or assigned to another daemon; its stored due time stays.
     pub fn forget(&mut self, name: &TaskName) {
         self.queue.forget(name);
+        self.queue.set_server(name, None);
         self.backoff.set(name, None);
     }
 
@@ -201,10 +204,17 @@ impl Scheduler {
         self.set_planned_due(folder, next);
     }
 
+    /// Notes the server that the task begins at.
+    pub fn note_server(&mut self, folder: &TaskFolder) {
+        let task_url = folder.task.url.clone();
+        let url = task_url.or_else(|| folder.script.addresses().iter().find_map(|text| Url::parse(text).ok()));
+        self.queue.set_server(&folder.name, url.map(|url| rate_limit_key(&url)));
+    }
+
     /// The next run to start, if a slot is free. After the clock was set back the same slot comes again; such a run
     /// has no slot, so that it is not rejected as a duplicate.
-    pub fn start_next(&mut self, max_running: usize) -> Option<QueuedRun> {
-        let next = self.queue.start_next(max_running)?;
+    pub fn start_next(&mut self, max_running: usize, per_host: usize) -> Option<QueuedRun> {
+        let next = self.queue.start_next(max_running, per_host)?;
         let slot = next.slot.filter(|slot| Some(slot.0) > self.repeated_until);
         Some(QueuedRun { slot, ..next })
     }
@@ -260,7 +270,7 @@ mod tests {
     /// The runs that start now: why, and for which slot.
     fn started(schedule: &mut Scheduler) -> Vec<(Trigger, Option<i64>)> {
         let minutes = |slot: ScheduleSlot| (slot.0 - at(0)).num_minutes();
-        std::iter::from_fn(|| schedule.start_next(9)).map(|run| (run.trigger, run.slot.map(minutes))).collect()
+        std::iter::from_fn(|| schedule.start_next(9, 1)).map(|run| (run.trigger, run.slot.map(minutes))).collect()
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct RunQueue {
     /// The names in `queued`, for fast lookup: thousands may be due at once.
     queued_names: BTreeSet<TaskName>,
     running: BTreeMap<TaskName, QueuedRun>,
+    /// The server that each task begins at, as the rate limit counts them.
+    servers: BTreeMap<TaskName, String>,
 }
 
 /// A run that starts as soon as a slot is free.
@@ -104,12 +106,30 @@ impl RunQueue {
         self.queued.push_front(first);
     }
 
-    /// The next run to start, if a slot is free. Tasks that are still running are passed over.
-    pub fn start_next(&mut self, max_running: usize) -> Option<QueuedRun> {
+    /// Sets the server that the task begins at.
+    pub fn set_server(&mut self, name: &TaskName, server: Option<String>) {
+        match server {
+            Some(server) => self.servers.insert(name.clone(), server),
+            None => self.servers.remove(name),
+        };
+    }
+
+    /// The next run to start, if a slot is free. Passed over are tasks that are still running, and those whose server
+    /// has `per_host` runs: such a run would hold a slot and a process, only to wait for its turn.
+    pub fn start_next(&mut self, max_running: usize, per_host: usize) -> Option<QueuedRun> {
         if self.running.len() >= max_running {
             return None;
         }
-        let place = self.queued.iter().position(|it| !self.running.contains_key(&it.name))?;
+        let mut runs_at: BTreeMap<&str, usize> = BTreeMap::new();
+        for server in self.running.keys().filter_map(|name| self.servers.get(name)) {
+            *runs_at.entry(server).or_default() += 1;
+        }
+        let is_full = |name: &TaskName| {
+            let server = self.servers.get(name).filter(|_| !runs_at.is_empty());
+            server.and_then(|server| runs_at.get(server.as_str())).is_some_and(|runs| *runs >= per_host)
+        };
+        let is_free = |it: &QueuedRun| !self.running.contains_key(&it.name) && !is_full(&it.name);
+        let place = self.queued.iter().position(is_free)?;
         let waiting = self.queued.remove(place)?;
         self.queued_names.remove(&waiting.name);
         self.running.insert(waiting.name.clone(), waiting.clone());
@@ -162,7 +182,7 @@ mod tests {
     }
 
     fn started(queue: &mut RunQueue, max_running: usize) -> Vec<String> {
-        std::iter::from_fn(|| queue.start_next(max_running)).map(|it| it.name.to_string()).collect()
+        std::iter::from_fn(|| queue.start_next(max_running, 1)).map(|it| it.name.to_string()).collect()
     }
 
     #[test]
@@ -192,6 +212,20 @@ mod tests {
         assert_eq!(started(&mut queue, 1), ["b"]);
         assert_eq!(queue.take_due(at(9)), []);
         assert_eq!(queue.take_due(at(10)).len(), 1);
+    }
+
+    #[test]
+    fn tasks_of_one_server_leave_slots_to_others() {
+        let mut queue = RunQueue::default();
+        for (task, server) in [("a", "slow.test"), ("b", "slow.test"), ("c", "slow.test"), ("d", "other.test")] {
+            queue.set_server(&name(task), Some(server.to_owned()));
+            queue.queue_last(name(task));
+        }
+        assert_eq!(started(&mut queue, 2), ["a", "d"]);
+        queue.finish(&name("d"));
+        assert_eq!(started(&mut queue, 2), Vec::<String>::new(), "b and c wait in the queue");
+        queue.finish(&name("a"));
+        assert_eq!(started(&mut queue, 2), ["b"]);
     }
 
     #[test]
@@ -227,7 +261,7 @@ mod tests {
         queue.queue_slot(name("b"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip);
         queue.queue_slot(name("a"), ScheduleSlot(at(0)), Trigger::Schedule, Overlap::Skip);
         queue.queue_first(name("a"), Trigger::Person);
-        let first = queue.start_next(9).expect("there is room");
+        let first = queue.start_next(9, 1).expect("there is room");
         assert_eq!((first.name, first.slot), (name("a"), Some(ScheduleSlot(at(0)))));
     }
 }

@@ -102,6 +102,9 @@ pub struct PaginateStep {
     /// Path in a JSON response to HTML with the rows, as in `data.html`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
+    /// The last page may have no rows although the page before leads to it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ends_empty: bool,
     /// Scroll down until no new rows appear (browser engine).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub scroll: bool,

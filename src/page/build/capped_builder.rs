@@ -106,6 +106,13 @@ impl<'n> CappedTreeBuilder<'n> {
         count.0.get()
     }
 
+    /// True if a list, a table or another block is still open.
+    pub fn has_open_block(&self) -> bool {
+        let finder = OpenBlockFinder::default();
+        self.inner.trace_handles(&finder);
+        finder.0.get()
+    }
+
     fn too_deep(&self, tag: &Tag) -> bool {
         let skipped = self.skipped.get();
         match tag.kind {
@@ -180,6 +187,20 @@ impl<'n> Tracer for HandleCounter<'n> {
 
     fn trace_handle(&self, _node: &Handle<'n>) {
         self.0.set(self.0.get() + 1);
+    }
+}
+
+/// Finds an open element whose end tag HTML does not let a page omit.
+#[derive(Default)]
+struct OpenBlockFinder<'n>(Cell<bool>, PhantomData<Handle<'n>>);
+
+impl<'n> Tracer for OpenBlockFinder<'n> {
+    type Handle = Handle<'n>;
+
+    fn trace_handle(&self, node: &Handle<'n>) {
+        const BLOCKS: [&str; 8] = ["ul", "ol", "dl", "table", "div", "section", "article", "main"];
+        let is_block = node.tag().is_some_and(|tag| BLOCKS.contains(&&**tag));
+        self.0.set(self.0.get() || is_block);
     }
 }
 

@@ -16,10 +16,19 @@ use memchr::{memchr, memchr2};
 use super::capped_builder::CappedTreeBuilder;
 use super::character_references::References;
 use crate::page::parse_limit::MAX_ATTRIBUTES;
+use crate::page::tree::PageEnding;
 
-/// Sends all tokens of the page to the sink. The page must have no NUL and no carriage return. Returns false if a tag
-/// lost attributes: those beyond [`MAX_ATTRIBUTES`] are dropped, because each is compared with all before it.
-pub(super) fn tokenize(page: &str, sink: &CappedTreeBuilder<'_>) -> bool {
+/// What the tokenizer noticed on a page.
+#[derive(Clone, Copy)]
+pub(super) struct TokenizerReport {
+    /// False if a tag lost attributes: those beyond [`MAX_ATTRIBUTES`] are dropped, because each is compared with all
+    /// before it.
+    pub kept_all_attributes: bool,
+    pub ending: PageEnding,
+}
+
+/// Sends all tokens of the page to the sink. The page must have no NUL and no carriage return.
+pub(super) fn tokenize(page: &str, sink: &CappedTreeBuilder<'_>) -> TokenizerReport {
     let page = StrTendril::from_slice(page.strip_prefix('\u{feff}').unwrap_or(page));
     let mut scanner = HtmlTokenizer {
         text: &page,
@@ -31,13 +40,15 @@ pub(super) fn tokenize(page: &str, sink: &CappedTreeBuilder<'_>) -> bool {
         references: References::default(),
         attributes: Vec::new(),
         kept_all_attributes: true,
+        ends_inside_tag: false,
     };
     while scanner.at < page.len() {
         scanner.step();
     }
+    let ending = PageEnding { inside_tag: scanner.ends_inside_tag, open_block: sink.has_open_block() };
     let _ = sink.process_token(Token::EOFToken, 0);
     sink.end();
-    scanner.kept_all_attributes
+    TokenizerReport { kept_all_attributes: scanner.kept_all_attributes, ending }
 }
 
 /// Distinct tags and attributes of an ordinary page, with spare capacity.
@@ -56,6 +67,7 @@ struct HtmlTokenizer<'p, 'n> {
     /// Attributes of the current tag.
     attributes: Vec<(LocalName, Cow<'p, str>)>,
     kept_all_attributes: bool,
+    ends_inside_tag: bool,
 }
 
 impl<'p> HtmlTokenizer<'p, '_> {
@@ -170,7 +182,10 @@ impl<'p> HtmlTokenizer<'p, '_> {
         loop {
             self.at = until(bytes, self.at, |b| !is_space(b));
             match &bytes[self.at..] {
-                [] => return,
+                [] => {
+                    self.ends_inside_tag = true;
+                    return;
+                }
                 [b'>', ..] => break,
                 [b'/', b'>', ..] => {
                     self_closing = true;

@@ -11,7 +11,7 @@ use html5ever::{Attribute, ExpandedName, LocalName, QualName, local_name, ns};
 use super::name_arena::NameArena;
 use crate::page::nodes::{ContentArena, ContentRange, Node, NodeKind};
 use crate::page::parse_limit::{MAX_ATTRIBUTES, ParseLimit};
-use crate::page::tree::Tree;
+use crate::page::tree::{PageEnding, Tree};
 
 const NONE: u32 = u32::MAX;
 
@@ -37,6 +37,12 @@ enum SinkNodeKind<'n> {
 pub struct Handle<'n> {
     id: u32,
     name: Option<&'n QualName>,
+}
+
+impl<'n> Handle<'n> {
+    pub(super) fn tag(self) -> Option<&'n LocalName> {
+        self.name.map(|name| &name.local)
+    }
 }
 
 pub(super) struct Sink<'n> {
@@ -328,7 +334,7 @@ fn in_document_order(drafts: Vec<SinkNode<'_>>, mut contents: ContentArena) -> T
             let (draft, id) = open.pop().expect("the document closes last");
             nodes[id as usize].end = nodes.len() as u32;
             if open.is_empty() {
-                return Tree { nodes, contents, limit: None };
+                return Tree { nodes, contents, limit: None, ending: PageEnding::default() };
             }
             next = drafts[draft as usize].after;
             before = id;

@@ -4,18 +4,18 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use crate::model::address::display_url;
+use crate::model::address::{display_url, rate_limit_key};
 use crate::robot::error::SessionError;
 use crate::robot::run_host::RunHost;
 
-/// Waits for the turn at the URL's host; the next turn there comes at least `delay` later.
+/// Waits for the turn at the URL's server; the next turn there comes at least `delay` later.
 pub async fn wait_for_turn(
     run_host: &mut dyn RunHost,
     url: &Url,
     delay: Duration,
     deadline: Instant,
 ) -> Result<(), SessionError> {
-    let host = url.host_str().unwrap_or_default().to_owned();
+    let host = rate_limit_key(url);
     let asked = tokio::time::timeout_at(deadline.into(), run_host.acquire_turn(&host, delay)).await;
     let wait = asked.map_err(|_| SessionError::DeadlineWhileQueued(host.clone()))?;
     if wait.is_zero() {

@@ -3,6 +3,7 @@
 mod browser_actions;
 mod condition;
 mod details;
+mod end_of_count;
 mod follow;
 mod for_each;
 mod form_request;
@@ -18,9 +19,9 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
-use super::WalkError;
 use super::request::{PageRequest, SecretNames};
 use super::walker::Walker;
+use super::{Arrival, WalkError};
 use crate::model::script::PaginateStep;
 use crate::model::{Failure, ScriptStep};
 
@@ -40,7 +41,7 @@ pub async fn run_script(walker: &mut Walker<'_>, all: &[ScriptStep]) -> Result<(
 /// Extracts from the last page if no step of the script says where to extract.
 fn extract_by_default(walker: &mut Walker<'_>, all: &[ScriptStep]) -> Result<(), WalkError> {
     if !has_extracting_step(all) && !walker.extracted && walker.current.is_some() {
-        walker.extract()?;
+        walker.extract(Arrival::Step)?;
     }
     Ok(())
 }
@@ -92,7 +93,7 @@ async fn run(walker: &mut Walker<'_>, step: &ScriptStep, strict: bool) -> Result
         ScriptStep::Login(login) => login::login(walker, login).await,
         ScriptStep::Follow(follow) => follow::follow(walker, follow, strict).await,
         ScriptStep::Paginate(paginate) => paginate::paginate(walker, paginate).await,
-        ScriptStep::Extract(_) => walker.extract().map(drop),
+        ScriptStep::Extract(_) => walker.extract(Arrival::Step).map(drop),
         ScriptStep::Details(details) => details::details(walker, details).await,
         ScriptStep::ForEach(each) => for_each::for_each(walker, each).await,
         ScriptStep::If(branch) => {

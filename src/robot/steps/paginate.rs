@@ -5,10 +5,11 @@ use std::hash::{BuildHasher, Hasher};
 
 use foldhash::quality::FixedState;
 
-use super::super::WalkError;
+use super::super::walked_pages::FullPages;
 use super::super::walker::Walker;
+use super::super::{Arrival, PageRows, WalkError};
 use super::paginator::{NextPage, Paginator, json_page, pages_text};
-use super::{browser_actions, match_values, visit};
+use super::{browser_actions, end_of_count, match_values, visit};
 use crate::model::Failure;
 use crate::model::address::display_url;
 use crate::model::script::{PaginateStep, ScrollStep};
@@ -17,6 +18,8 @@ use crate::page::{NodeId, Tree};
 pub async fn paginate(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkError> {
     let mut course = Paginator::new(walker, step);
     let mut contents: HashSet<u64> = HashSet::new();
+    let mut full_pages = FullPages::default();
+    let mut arrival = Arrival::Step;
     let mut grown = false;
     walker.return_browser_to_page().await?;
     unwrap_html(walker, step)?;
@@ -24,43 +27,50 @@ pub async fn paginate(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<()
         let here = walker.current_page()?;
         course.visited.insert(display_url(&here.page.meta.url));
         if !contents.insert(fingerprint(&here.tree)) {
-            return stop_paging(walker, number - 1, "this page has the same content as an earlier one");
+            return end(walker, &full_pages, number - 1, "this page has the same content as an earlier one");
         }
+        let url = display_url(&walker.current_page()?.page.meta.url);
         walker.pages += 1;
         // A page that may not exist is requested only after a page with rows.
         let ahead = !grown && !course.may_overshoot() && visit::can_prefetch(walker);
         let next = if ahead { Some(course.next(walker, number).await?) } else { None };
         let (rows, next) = match next {
             Some(NextPage::Page(request)) if !request.post => {
-                (visit::extract_while_prefetching(walker, *request).await?, Some(NextPage::AlreadyThere))
+                (visit::extract_while_prefetching(walker, *request, arrival).await?, Some(NextPage::AlreadyThere))
             }
-            next if grown => (walker.extract_grown()?, next),
-            next => (walker.extract()?, next),
+            next if grown => (PageRows { all: 1, new: walker.extract_grown()? }, next),
+            next => (walker.extract(arrival)?, next),
         };
-        if rows == 0 {
-            return stop_paging(walker, number, "no new rows on this page");
+        if rows.all == 0 && arrival == Arrival::Counted {
+            end_of_count::check(walker, &mut course, step, number).await?;
         }
+        if rows.new == 0 {
+            return end(walker, &full_pages, number, "no new rows on this page");
+        }
+        full_pages.add(url, rows.all);
         let next = match next {
             Some(next) => next,
             None => course.next(walker, number).await?,
         };
         grown = matches!(next, NextPage::Click(_) | NextPage::Scroll);
+        arrival = course.arrival(walker, &next);
         match next {
             NextPage::AlreadyThere => {}
-            NextPage::Page(request) => visit::go(walker, *request, !course.may_overshoot()).await?,
+            NextPage::Page(request) => visit::go(walker, *request, arrival != Arrival::Counted).await?,
             NextPage::Click(place) => browser_actions::click_element(walker, &place, true).await?,
             NextPage::Scroll => scroll(walker).await?,
-            NextPage::End(why) => return stop_paging(walker, number, &why),
+            NextPage::End(why) => return end(walker, &full_pages, number, &why),
             NextPage::Limit(remark) => {
                 walker.remark = Some(remark.clone());
-                return stop_paging(walker, number, &remark);
+                return end(walker, &full_pages, number, &remark);
             }
         }
         if grown {
             continue;
         }
-        if course.may_overshoot() && walker.current_page()?.page.meta.status == 404 {
-            return stop_paging(walker, number, "there is no page with the next number");
+        if arrival == Arrival::Counted && walker.current_page()?.page.meta.status == 404 {
+            end_of_count::check(walker, &mut course, step, number + 1).await?;
+            return end(walker, &full_pages, number, "there is no page with the next number");
         }
         walker.check_status()?;
         unwrap_html(walker, step)?;
@@ -81,7 +91,7 @@ async fn scroll(walker: &mut Walker<'_>) -> Result<(), WalkError> {
 }
 
 /// Replaces a JSON page by the HTML that it contains at `html`.
-fn unwrap_html(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkError> {
+pub fn unwrap_html(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkError> {
     let Some(path) = &step.html else { return Ok(()) };
     if !walker.current_page()?.text.trim_start().starts_with(['{', '[']) {
         return Ok(());
@@ -93,9 +103,10 @@ fn unwrap_html(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkE
     walker.load_fragment(&html)
 }
 
-fn stop_paging(walker: &mut Walker<'_>, pages: u32, why: &str) -> Result<(), WalkError> {
+/// Ends the pagination. Fails if one of the pages has clearly fewer rows than all others.
+fn end(walker: &mut Walker<'_>, full_pages: &FullPages, pages: u32, why: &str) -> Result<(), WalkError> {
     walker.trace(format!("{} read; {why}", pages_text(pages)));
-    Ok(())
+    full_pages.check().map_err(|fault| walker.page_fault(fault))
 }
 
 /// A hash of the visible text and images. Links are left out: a page that repeats without end does so under new URLs.

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 use url::Url;
 
-use super::super::WalkError;
 use super::super::error::SessionError;
 use super::super::request::{PageRequest, SecretNames};
 use super::super::walker::Walker;
+use super::super::{Arrival, WalkError};
 use super::{browser_actions, follow, match_values};
 use crate::model::Failure;
 use crate::model::address::display_url;
@@ -49,6 +49,21 @@ impl<'s> Paginator<'s> {
     /// Whether the list ends with a page that does not exist: so where pieme counts the pages itself.
     pub fn may_overshoot(&self) -> bool {
         self.step.param.is_some() || self.step.url.is_some() && self.step.cursor.is_none()
+    }
+
+    /// How the walk comes to the next page. A counted page is promised, too, where the current page links to it.
+    pub fn arrival(&self, walker: &Walker<'_>, next: &NextPage) -> Arrival {
+        let is_linked = |to: &Url| {
+            let Some(here) = &walker.current else { return false };
+            let base = links::base(&here.tree, &here.page.meta.url);
+            let mut targets = here.tree.elements("a").filter_map(|link| links::target(&here.tree, &base, link));
+            targets.any(|target| display_url(&target) == display_url(to))
+        };
+        match next {
+            _ if self.step.ends_empty => Arrival::Step,
+            NextPage::Page(request) if self.may_overshoot() && !is_linked(&request.url) => Arrival::Counted,
+            _ => Arrival::Promised,
+        }
     }
 
     /// The next page after the one with this number.

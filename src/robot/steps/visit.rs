@@ -5,7 +5,8 @@ use std::task::Poll;
 
 use super::super::WalkError;
 use super::super::request::PageRequest;
-use super::super::walker::{Walker, new_rows_text};
+use super::super::walker::Walker;
+use super::super::{Arrival, PageRows};
 use super::login;
 use crate::model::Failure;
 
@@ -51,9 +52,13 @@ pub fn can_prefetch(walker: &Walker<'_>) -> bool {
 }
 
 /// Prefetch: requests the next page, extracts the rows of the current one meanwhile, and loads the next one unless
-/// no row was new. A run that waits idle for every response costs a fifth more: its processor falls asleep and is
+/// no row was new or rows are missing. A run that waits idle for every response costs a fifth more: its processor falls asleep and is
 /// woken again.
-pub async fn extract_while_prefetching(walker: &mut Walker<'_>, request: PageRequest) -> Result<usize, WalkError> {
+pub async fn extract_while_prefetching(
+    walker: &mut Walker<'_>,
+    request: PageRequest,
+    arrival: Arrival,
+) -> Result<PageRows, WalkError> {
     let again = repeatable_request(walker, &request);
     let Some(stand) = walker.current.clone() else { return Err(walker.no_page_error()) };
     let blanked = walker.redacted_page(&stand.page);
@@ -65,15 +70,16 @@ pub async fn extract_while_prefetching(walker: &mut Walker<'_>, request: PageReq
         let early = futures_util::poll!(asking.as_mut());
         // Lets the connection, which is a task of its own, write the request now.
         tokio::task::yield_now().await;
-        let rows = walker.observer.page(blanked.as_ref().unwrap_or(&stand.page), &stand.tree, &walker.item_columns);
+        let page = blanked.as_ref().unwrap_or(&stand.page);
+        let rows = walker.observer.page(page, &stand.tree, &walker.item_columns, arrival);
         let sent = match early {
-            _ if rows == 0 => None,
+            _ if rows.new == 0 => None,
             Poll::Ready(sent) => Some(sent),
             Poll::Pending => Some(asking.await),
         };
         (rows, sent)
     };
-    walker.trace(new_rows_text(&stand, rows));
+    walker.check_extracted(&stand, rows, arrival)?;
     if let Some(sent) = sent {
         let arrived = walker.load_following_meta_refresh(sent, hops, true).await;
         retry_after_login(walker, arrived, again, true).await?;

@@ -9,7 +9,7 @@ use super::server::{Server, ServerAction};
 use super::{PLAIN, PUBLIC, WalkReport, guard, task, walk, walk_with};
 use crate::model::{Page, Script, TraceLine};
 use crate::page::Tree;
-use crate::robot::{LinksError, Observer, RecordLink};
+use crate::robot::{Arrival, LinksError, Observer, PageRows, RecordLink};
 
 /// A list page whose next link is this.
 fn list(n: usize, next: &str) -> ServerAction {
@@ -97,14 +97,14 @@ struct PrefetchObserver {
 }
 
 impl Observer for PrefetchObserver {
-    fn page(&mut self, page: &Page, _tree: &Tree, _with: &[(String, String)]) -> usize {
+    fn page(&mut self, page: &Page, _tree: &Tree, _with: &[(String, String)], _arrival: Arrival) -> PageRows {
         if page.meta.url.query() == Some("page=2") {
             let third = |asked: &String| asked.contains("page=3");
             let patience = Duration::from_secs(10);
             let heard = std::iter::from_fn(|| self.asked.recv_timeout(patience).ok()).find(third);
             self.was_asked_ahead = Some(heard.is_some());
         }
-        1
+        PageRows { all: 1, new: 1 }
     }
 
     fn links(&mut self, _column: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use pieme::config::{Config, secret_use};
 use pieme::model::{Page, TraceLine};
 use pieme::page::Tree;
-use pieme::robot::{self, LinksError, Observer, RecordLink, WalkInput};
+use pieme::robot::{self, Arrival, LinksError, Observer, PageRows, RecordLink, WalkInput};
 use pieme::tasks;
 
 use super::super::promises::{again, role};
@@ -160,8 +160,8 @@ fn walk_here() {
 struct TracePrinter;
 
 impl Observer for TracePrinter {
-    fn page(&mut self, _: &Page, _: &Tree, _: &[(String, String)]) -> usize {
-        0
+    fn page(&mut self, _: &Page, _: &Tree, _: &[(String, String)], _: Arrival) -> PageRows {
+        PageRows::default()
     }
 
     fn links(&mut self, _: Option<&str>) -> Result<Vec<RecordLink>, LinksError> {
