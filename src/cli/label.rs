@@ -6,10 +6,12 @@ mod queue;
 mod session;
 mod side_by_side;
 
+use std::collections::BTreeSet;
+
 use chrono::Utc;
 
 use crate::config::Config;
-use crate::labelling::page::{PageLabellingError, ProposalView, assign_names};
+use crate::labelling::page::{CandidateView, PageLabellingError, ProposalView, assign_names};
 use crate::labelling::task::{CandidateChoice, LabellingError};
 use crate::model::{Table, TaskName};
 use crate::store::ReviewAction;
@@ -234,6 +236,20 @@ fn default_choice(session: &LabelSession, pick: usize) -> Result<CandidateChoice
     Ok(CandidateChoice { pick, names: session.names(pick), seconds: None, key: None })
 }
 
+/// The columns under the names that they are published with. A column that is left out keeps the template's name, with
+/// a number where a shown column has that name.
+fn column_names(list: &CandidateView) -> Vec<String> {
+    let mut taken: BTreeSet<&str> = list.names.iter().flatten().map(String::as_str).collect();
+    let mut names = Vec::new();
+    for (own, shown) in list.columns.iter().zip(&list.names) {
+        let numbered = (2..).map(|n| format!("{own}_{n}"));
+        let free = std::iter::once(own.clone()).chain(numbered).find(|name| !taken.contains(name.as_str()));
+        names.push(shown.clone().or(free).unwrap_or_default());
+        taken.insert(own);
+    }
+    names
+}
+
 fn as_json(view: &ProposalView, tables: &[Table]) -> serde_json::Value {
     let candidates: Vec<serde_json::Value> = view
         .lists
@@ -241,18 +257,20 @@ fn as_json(view: &ProposalView, tables: &[Table]) -> serde_json::Value {
         .zip(tables)
         .enumerate()
         .map(|(place, (list, table))| {
+            let columns = column_names(list);
+            let named = Table { columns: columns.clone(), rows: table.rows.clone() };
             let mut it = serde_json::json!({
                 "rank": place + 1,
                 "method": list.method,
                 "score": list.score,
                 "rows": list.rows,
                 "template": list.template,
-                "columns": list.columns,
+                "columns": columns,
                 "shown": list.names.iter().flatten().collect::<Vec<_>>(),
                 "names": list.names,
                 "lost": list.lost,
                 "key": list.key,
-                "records": table.records(),
+                "records": named.records(),
             });
             super::add_limit(&mut it, list.limit.clone());
             it
