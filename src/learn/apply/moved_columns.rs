@@ -251,23 +251,6 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_by_role_is_a_table() {
-        let grid = |order: [usize; 3]| {
-            let line = |role: &str, cells: [&str; 3]| {
-                let cells = order.map(|it| format!("<div role={role}>{}</div>", cells[it])).concat();
-                format!("<div role=row>{cells}</div>")
-            };
-            let rows: String = HOUSES.iter().map(|it| line("cell", [it[0], it[1], it[2]])).collect();
-            let head = line("columnheader", [HEADERS[0], HEADERS[1], HEADERS[2]]);
-            Tree::parse(&format!("<h1>Houses</h1><div role=table>{head}{rows}</div>"))
-        };
-        let learned = template(&grid([0, 1, 2])).expect("the page has a grid");
-        let now = records(&learned, &grid([1, 2, 0]));
-        assert_eq!(now.moved_columns, Some(TableChanges::default()), "no column is new or gone");
-        assert_eq!(now.table.rows.last(), records(&learned, &grid([0, 1, 2])).table.rows.last());
-    }
-
-    #[test]
     fn columns_that_are_new_or_gone_are_named() {
         let learned = first(
             "<table><tr><th>House<th>Town<th>Price<tr><td>Adler<td>Bern<td>95<tr><td>Bellevue<td>Basel<td>140\
