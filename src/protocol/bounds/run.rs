@@ -124,7 +124,16 @@ fn check_verdict(verdict: &Verdict) -> Result<(), OutOfBounds> {
 }
 
 fn check_statistics(statistics: &RunStatistics) -> Result<(), OutOfBounds> {
-    let RunStatistics { similarity_parts, columns, numbers, records, signs: _, accepted: _, repaired: _ } = statistics;
+    let RunStatistics {
+        similarity_parts,
+        columns,
+        numbers,
+        records,
+        signs: _,
+        accepted: _,
+        rolled_back: _,
+        repaired: _,
+    } = statistics;
     if let Some(SimilarityParts { tags, fit, places, header }) = similarity_parts {
         [Some(*tags), *fit, Some(*places), Some(*header)]
             .into_iter()
