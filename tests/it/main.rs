@@ -43,6 +43,7 @@ mod promises;
 mod redesign;
 mod reference;
 mod robot;
+mod rollback;
 mod runs;
 mod samples;
 mod schedule;
