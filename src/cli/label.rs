@@ -62,6 +62,9 @@ pub(super) struct Args {
     help: HelpArgs,
 }
 
+/// The note on an old page has the sentence of the last run.
+const MAX_NOTE_CHARS: usize = 1_000;
+
 /// A choice made by options instead of questions.
 #[derive(clap::Args)]
 pub(super) struct PickArgs {
@@ -126,9 +129,20 @@ pub(super) fn run(config: &Config, args: Args) -> VerbResult {
     let help = args.help.to_help(args.picked.pick);
     if args.json {
         let (view, tables) = page.all_rows(help)?;
-        return output::answer(&as_json(&view, &tables));
+        let mut shown = as_json(&view, &tables);
+        shown["fetched_at"] = serde_json::json!(page.known.page.fetched_at);
+        shown["note"] = serde_json::json!(page.known.stale);
+        return output::answer(&shown);
     }
+    note_age(&page);
     choose_list(config, &mut page.propose(help)?, &folder, args.picked, args.no_run)
+}
+
+/// Says why the page is not that of the last run, if so.
+fn note_age(page: &StoredPage) {
+    if let Some(note) = &page.known.stale {
+        output::note(output::cell(note, MAX_NOTE_CHARS));
+    }
 }
 
 /// As [`run`], for the draft of `pieme add`, which is not run yet.

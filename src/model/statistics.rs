@@ -134,6 +134,9 @@ pub struct RunStatistics {
     /// A person confirmed these rows: earlier runs are no longer a baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accepted: bool,
+    /// A person rolled back: these are the rows of before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rolled_back: bool,
     /// The list was repaired after a redesign and published without a person.
     #[serde(rename = "mended", default, skip_serializing_if = "std::ops::Not::not")]
     pub repaired: bool,

@@ -102,7 +102,7 @@ struct Comparison {
 
 /// Compares the previous rows of a task with the published ones.
 fn compare(session: &impl ComparableGenerations, task: &TaskName) -> StoreResult<Comparison> {
-    let previous = generation::find_with_key(session, "task = $1 AND state = 'previous'", task)?;
+    let previous = generation::replaced_with_key(session, task)?;
     let nothing = |why| Comparison { counts: ChangeCounts::default(), listed: Err(why), tables: None };
     let (Some(before), Some(after)) = (previous, generation::published_with_key(session, task)?) else {
         return Ok(nothing(UnlistedReason::Lost));
@@ -133,6 +133,15 @@ fn differences(
         found.merge_join(part(before)?.into_iter().map(Ok), part(after)?.into_iter().map(Ok))?;
     }
     Ok(found)
+}
+
+/// The records of a share of the keys, sorted by key and row: by the keys stored beside them and all their texts.
+pub(super) fn own_fingerprints<S: RowTables>(
+    session: &S,
+    generation: &Generation,
+    is_wanted: impl Fn(u128) -> bool,
+) -> StoreResult<Vec<RowFingerprint>> {
+    fingerprints(session, generation, &ComparisonBasis::of_one(&generation.shape()), is_wanted)
 }
 
 /// The records of a share of the keys, sorted by key and row.

@@ -49,6 +49,16 @@ impl ComparisonBasis {
         is_possible.then(|| ComparisonBasis { common_columns: common, new_key_columns: (!is_same).then_some(key) })
     }
 
+    /// Of a generation as it is stored.
+    pub fn of_one((columns, _): &RowShape) -> ComparisonBasis {
+        ComparisonBasis { common_columns: columns.clone(), new_key_columns: None }
+    }
+
+    /// Of a generation by other key columns; without any, the whole record is the key.
+    pub fn by_key((columns, _): &RowShape, key: &[String]) -> ComparisonBasis {
+        ComparisonBasis { common_columns: columns.clone(), new_key_columns: Some(key.to_vec()) }
+    }
+
     /// Whether the keys stored beside the rows are valid for both generations.
     pub fn uses_stored_keys(&self) -> bool {
         self.new_key_columns.is_none()

@@ -184,7 +184,7 @@ fn mark_generations(session: &impl SqlSession, task: &TaskName, keep: RetentionL
         &[task],
     )?;
     if gone {
-        generation::drop_previous(session, task)?;
+        generation::drop_replaced(session, task)?;
     }
     Ok(())
 }

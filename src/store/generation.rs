@@ -1,5 +1,8 @@
 //! Generations: the rows of one run, as their entry in `_generation` describes them. Its state is `staging`,
-//! `published`, `previous`, `quarantined` or `old`.
+//! `published`, `previous`, `refused`, `quarantined` or `old`.
+//!
+//! The rows that a publication replaces are `previous`, or `refused` where a person rolled them back. A task has one of
+//! the two at most.
 
 use chrono::{DateTime, Utc};
 
@@ -9,7 +12,7 @@ use super::digest::Digest;
 use super::names::ColumnName;
 use super::sql::{NO_LIMIT, SqlParam, SqlRow, SqlSession};
 use super::{StoreError, StoreResult};
-use crate::model::{RunId, TaskName};
+use crate::model::{RunId, TaskName, Verdict};
 
 /// A generation, without its rows.
 pub(super) struct Generation {
@@ -98,6 +101,16 @@ pub(super) fn published_with_key(session: &impl SqlSession, task: &TaskName) -> 
     find_with_key(session, "task = $1 AND state = 'published'", task)
 }
 
+/// The generation that the published one has replaced, with the key columns.
+pub(super) fn replaced_with_key(session: &impl SqlSession, task: &TaskName) -> StoreResult<Option<Generation>> {
+    find_with_key(session, "task = $1 AND state IN ('previous', 'refused')", task)
+}
+
+/// The rows that a person rolled back, as long as those of before are published.
+pub(super) fn refused_with_key(session: &impl SqlSession, task: &TaskName) -> StoreResult<Option<Generation>> {
+    find_with_key(session, "task = $1 AND state = 'refused'", task)
+}
+
 /// The generation that a task's view shows.
 pub(super) fn published_id(session: &impl SqlSession, task: &TaskName) -> StoreResult<Option<i64>> {
     let sql = "SELECT published FROM _task WHERE name = $1";
@@ -145,8 +158,14 @@ pub(super) fn drop_staged(session: &impl SqlSession, run: RunId) -> StoreResult<
 }
 
 /// Marks the rows before the published ones for removal.
-pub(super) fn drop_previous(session: &impl SqlSession, task: &TaskName) -> StoreResult<()> {
-    session.apply("UPDATE _generation SET state = 'old' WHERE task = $1 AND state = 'previous'", &[task])
+pub(super) fn drop_replaced(session: &impl SqlSession, task: &TaskName) -> StoreResult<()> {
+    let sql = "UPDATE _generation SET state = 'old' WHERE task = $1 AND state IN ('previous', 'refused')";
+    session.apply(sql, &[task])
+}
+
+/// The state of the published rows once this run has replaced them.
+pub(super) fn state_when_replaced_by(verdict: &Verdict) -> &'static str {
+    if verdict.statistics.rolled_back { "refused" } else { "previous" }
 }
 
 /// Marks quarantined rows for removal, all but the newest.

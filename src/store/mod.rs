@@ -27,6 +27,8 @@ mod pending_ends;
 mod postgres;
 mod record_diff;
 mod record_history;
+mod refused;
+mod rekey;
 mod retention;
 mod review;
 mod rows;
@@ -55,8 +57,9 @@ pub use maintenance::{Interrupter, Maintenance};
 pub use migrate::{CopyCounts, copy, refuse_if_daemons_active};
 pub use outbox::{AlertStateUpdate, AlertTask, AlertTaskFilter, Delivery, Outbox, OutboxEntry, OutgoingAlert};
 pub use record_history::{RecordEvent, RecordHistory, TimedValue};
+pub use refused::{RefusedOverlap, RefusedRows};
 pub use retention::RetentionLimits;
-pub use rows::{BrowseQuery, PublishedRows, Review, ReviewAction, Rows};
+pub use rows::{BrowseQuery, PublicationTimes, PublishedRows, Review, ReviewAction, Rows};
 pub use runs::{BeginOutcome, RowStaging, RunEnding, RunRow, RunStart, RunStarting, Runs, Trigger};
 pub use search::{
     FullTextSearch, Highlights, Hit, IndexProgress, Query, QueryError, SearchRequest, SearchResults, Snippet,
@@ -74,6 +77,7 @@ pub trait Backend:
     + PublishedRows
     + History
     + Review
+    + RefusedRows
     + FullTextSearch
     + Tasks
     + Outbox

@@ -6,9 +6,9 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
 
-use super::rows::{self, BrowseQuery, Review, ReviewAction, RowReading, Rows};
+use super::rows::{self, BrowseQuery, PublicationTimes, Review, ReviewAction, RowReading, Rows};
 use super::runs::{BeginOutcome, RowStaging, RunEnding, RunStart, RunStarting, Runs, Trigger};
-use super::sql::SqlStore;
+use super::sql::{SqlSession, SqlStore};
 use super::{StoreError, StoreResult, generation};
 use crate::model::{Outcome, Publication, Row, RunId, RunStatistics, TaskName, Verdict};
 
@@ -30,12 +30,8 @@ impl<S: ReviewedStore> Review for S {
         now: DateTime<Utc>,
     ) -> StoreResult<Option<Verdict>> {
         match what {
-            ReviewAction::Accept => {
-                republish(self, task, "quarantined", "accepted from quarantine by a person", key, now)
-            }
-            ReviewAction::RollBack => {
-                republish(self, task, "previous", "of the previous publication, restored by a person", key, now)
-            }
+            ReviewAction::Accept => republish(self, task, Republication::Accept, key, now),
+            ReviewAction::RollBack => republish(self, task, Republication::RollBack, key, now),
             ReviewAction::Drop => self.drop_quarantined_rows(task).map(|()| None),
         }
     }
@@ -43,16 +39,48 @@ impl<S: ReviewedStore> Review for S {
     fn quarantined_run(&self, task: &TaskName) -> StoreResult<Option<RunId>> {
         generation::newest_run(self.session(), task, "quarantined")
     }
+
+    fn publication_times(&self, task: &TaskName) -> StoreResult<PublicationTimes> {
+        let session = self.session();
+        let published = "SELECT max(started) FROM _runs
+                         WHERE task = $1 AND outcome = 'published' AND cause = 'changed'";
+        let previous = "SELECT r.started FROM _generation g JOIN _runs r ON r.id = g.run
+                        WHERE g.task = $1 AND g.state = 'previous'";
+        session.in_snapshot(|| {
+            Ok(PublicationTimes {
+                published: session.query_first(published, &[task], |row| row.get(0))?.flatten(),
+                previous_seen: session.query_first(previous, &[task], |row| row.get(0))?,
+                is_rolled_back: generation::newest_run(session, task, "refused")?.is_some(),
+            })
+        })
+    }
+}
+
+/// Rows that are published again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Republication {
+    Accept,
+    RollBack,
+}
+
+impl Republication {
+    /// The state of the rows, and how the run's sentence goes on after their count.
+    fn from(self) -> (&'static str, &'static str) {
+        match self {
+            Republication::Accept => ("quarantined", "accepted from quarantine by a person"),
+            Republication::RollBack => ("previous", "of the previous publication, restored by a person"),
+        }
+    }
 }
 
 fn republish(
     store: &mut impl ReviewedStore,
     task: &TaskName,
-    state: &'static str,
-    words: &str,
+    what: Republication,
     key: &[String],
     now: DateTime<Utc>,
 ) -> StoreResult<Option<Verdict>> {
+    let (state, words) = what.from();
     let Some(from) = generation::newest_run(store.session(), task, state)? else { return Ok(None) };
     let run = RunId::new();
     let trigger = Trigger::Person;
@@ -78,7 +106,12 @@ fn republish(
         rows: copied,
         pages: before.map_or(0, |it| it.pages),
         provisional: false,
-        statistics: RunStatistics { accepted: true, repaired: false, ..figures },
+        statistics: RunStatistics {
+            accepted: true,
+            repaired: false,
+            rolled_back: what == Republication::RollBack,
+            ..figures
+        },
     };
     store.end_run(run, &verdict, now).map(Some)
 }

@@ -95,6 +95,17 @@ pub trait PublishedRows {
     fn published_by_key(&self, task: &TaskName, keys: &[Vec<(&str, &str)>]) -> StoreResult<Vec<Option<Row>>>;
 }
 
+/// When the published rows and those before them were published and seen, by the starts of their runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PublicationTimes {
+    /// The run that published the rows; none where nothing is published, or where the run is forgotten.
+    pub published: Option<DateTime<Utc>>,
+    /// The last run that found the previous rows; none where no rows can be brought back.
+    pub previous_seen: Option<DateTime<Utc>>,
+    /// The published rows were brought back by a rollback.
+    pub is_rolled_back: bool,
+}
+
 /// A person's decisions on unpublished rows.
 pub trait Review {
     /// Returns the verdict of the run that it made, or none where there are no such rows. `key` names the task's key
@@ -109,6 +120,9 @@ pub trait Review {
 
     /// The run whose rows are quarantined, if there is one.
     fn quarantined_run(&self, task: &TaskName) -> StoreResult<Option<RunId>>;
+
+    /// What a rollback would bring back.
+    fn publication_times(&self, task: &TaskName) -> StoreResult<PublicationTimes>;
 }
 
 /// Reading rows, where the databases differ.

@@ -36,9 +36,7 @@ pub(super) fn reconcile_row_count(verdict: &Verdict, staged: i64) -> Verdict {
 pub(super) fn disposition(verdict: &mut Verdict, staged: &Batch, published: Option<&Generation>) -> Disposition {
     match verdict.outcome {
         Outcome::Published(_) => {
-            let same = published.is_some_and(|old| {
-                staged.columns == old.columns && staged.rows == old.rows && staged.digest == old.digest
-            });
+            let same = published.is_some_and(|old| is_same(staged, old));
             let cause = if same { Publication::Unchanged } else { Publication::Changed };
             verdict.outcome = Outcome::Published(cause);
             if same { Disposition::Confirm } else { Disposition::Publish }
@@ -46,6 +44,11 @@ pub(super) fn disposition(verdict: &mut Verdict, staged: &Batch, published: Opti
         Outcome::Quarantined(_) if staged.rows > 0 => Disposition::Quarantine,
         Outcome::Quarantined(_) | Outcome::Empty(_) | Outcome::Failed(_) => Disposition::Drop,
     }
+}
+
+/// Whether the rows are the published ones.
+pub(super) fn is_same(staged: &Batch, published: &Generation) -> bool {
+    staged.columns == published.columns && staged.rows == published.rows && staged.digest == published.digest
 }
 
 /// How an outcome changes the count of consecutive failures.

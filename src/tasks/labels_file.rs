@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SubsecRound, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::folder::{Folder, PUBLIC_FILE};
@@ -114,10 +114,22 @@ pub enum LabelKind {
     AutoRepair,
 }
 
+impl Label {
+    /// When it was given. In milliseconds, as the start of a run is stored: a repair has the time of its own run.
+    pub fn labelled_at(&self) -> DateTime<Utc> {
+        self.when.trunc_subsecs(3)
+    }
+}
+
 impl Labels {
     /// When the list was last labelled; earlier runs were of another list.
     pub fn last(&self) -> Option<DateTime<Utc>> {
-        self.labels.last().map(|label| label.when)
+        self.labels.last().map(Label::labelled_at)
+    }
+
+    /// When a person last labelled the list.
+    pub fn last_by_person(&self) -> Option<DateTime<Utc>> {
+        self.labels.iter().rev().find(|label| label.kind != LabelKind::AutoRepair).map(Label::labelled_at)
     }
 
     /// Whether the last label was accepted without a person.

@@ -38,13 +38,15 @@ pub use page_cache::{PageCache, read_robots, write_robots};
 pub use problem::Problem;
 pub use registry::{FolderChange, RegistryEntry, TaskRegistry};
 pub use relabel::{Relabelling, relabel};
-pub use samples::{Sample, clear_samples, read_samples, samples_folder, write_expected_rows, write_sample};
+pub use samples::{
+    Sample, clear_samples, read_last_expected_rows, read_samples, samples_folder, write_expected_rows, write_sample,
+};
 pub use script_check::{ScriptProblem, check as check_script};
 pub use script_text::ScriptText;
 pub use source::TomlSource;
 pub use state::{forget_proposals, read_cookies, read_proposals, write_cookies, write_proposals};
 pub use template_text::TemplateText;
-pub use undo::{restore_previous, save_previous};
+pub use undo::{has_previous, restore_previous, save_previous};
 
 use folder::Folder;
 use partial_toml::PartialToml;

@@ -69,6 +69,14 @@ pub fn read_samples(dir: &Path) -> Result<Vec<Sample>, Problem> {
     Ok(samples)
 }
 
+/// The rows that are expected on the page of the last label.
+pub fn read_last_expected_rows(dir: &Path) -> Result<Option<Table>, FileError> {
+    let Some(folder) = Folder::open(dir)?.subfolder(SAMPLES)? else { return Ok(None) };
+    let Some(last) = numbers(&folder)?.last().copied() else { return Ok(None) };
+    let json = folder.read(&rows_file(last), MAX_SAMPLE_BYTES)?;
+    Ok(json.and_then(|json| serde_json::from_slice(&json).ok()))
+}
+
 /// Removes all samples; other files in the folder stay.
 pub fn clear_samples(dir: &Path) -> Result<(), FileError> {
     let Some(folder) = Folder::open(dir)?.subfolder(SAMPLES)? else { return Ok(()) };

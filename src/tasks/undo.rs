@@ -28,6 +28,12 @@ pub fn save_previous(dir: &Path, columns: &[Column], key: &[String]) -> Result<(
     before.replace(TEMPLATE_FILE, &template, PRIVATE_FILE)
 }
 
+/// Whether there is a label to undo.
+pub fn has_previous(dir: &Path) -> Result<bool, FileError> {
+    let before = Folder::open(dir)?.subfolder(STATE)?.map(|it| it.subfolder(BEFORE)).transpose()?.flatten();
+    Ok(before.map(|it| it.read_private(TEMPLATE_FILE, MAX_BYTES)).transpose()?.flatten().is_some())
+}
+
 /// Restores them, once. Returns whether there was anything to restore.
 pub fn restore_previous(dir: &Path) -> Result<bool, Problem> {
     let folder = Folder::open(dir)?;

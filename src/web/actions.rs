@@ -6,6 +6,7 @@ use axum::response::Redirect;
 use serde::Deserialize;
 
 use crate::daemon::http::control::{ControlReply, ControlRequest};
+use crate::labelling::task::UndoScope;
 use crate::model::TaskName;
 use crate::store::ReviewAction;
 
@@ -71,8 +72,10 @@ pub(super) async fn perform(web: &SharedState, task: TaskName, verb: TaskAction)
     let request = (verb.request)(task);
     tracing::info!(?request, "dashboard: action requested");
     let reply = match request {
-        // A rollback also restores the files that the last label changed.
-        ControlRequest::Resort { task, what: ReviewAction::RollBack } => label::roll_back(web, &task).await?,
+        // A rollback may also restore the files that the last label changed.
+        ControlRequest::Resort { task, what: ReviewAction::RollBack } => {
+            label::roll_back(web, &task, UndoScope::Publication).await?
+        }
         request => web.daemon.first_reply(request).await,
     };
     web.overview.invalidate();

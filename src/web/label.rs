@@ -11,7 +11,9 @@ use serde::Serialize;
 use crate::daemon::http::control::{ControlReply, ControlRequest};
 use crate::labelling::page::ProposalView;
 use crate::labelling::task;
+use crate::labelling::task::{UndoPlan, UndoScope};
 use crate::model::{RunId, State as TaskState, Table, TaskName};
+use crate::show::times;
 use crate::store::{ReviewAction, Store};
 use crate::tasks;
 use crate::tasks::{Problem, TaskFolder};
@@ -84,8 +86,11 @@ async fn show(
     let task = name.clone();
     // Read from the store, since the overview may be half a second old: the script recognises the run that a label
     // starts by comparing it with this last run.
-    let read = move |store: &Store| Ok((store.published(&task, SHOWN_ROWS, 0)?, store.past_verdicts(&task, 1)?.pop()));
-    let (good, last) = web.store.read(read).await?;
+    let read = move |store: &Store| {
+        let good = store.published(&task, SHOWN_ROWS, 0)?;
+        Ok((good, store.past_verdicts(&task, 1)?.pop(), task::page_age(store, &task)?))
+    };
+    let (good, last, age) = web.store.read(read).await?;
     let good = good.map(|it| it.table);
     let title = html! {
         h1 {
@@ -94,6 +99,13 @@ async fn show(
         }
         p #before-this hidden { b {} ": " span.state {} }
         @if let Some(run) = &last { p #why { (components::sentence(&run.verdict.sentence)) } }
+        @if let Some(age) = &age {
+            p.faint #age {
+                "Page of " (times::ago(Utc::now() - age.fetched_at))
+                " (" (components::time(Some(age.fetched_at), "")) ")."
+                @if let Some(note) = &age.note { " " (components::sentence(note)) }
+            }
+        }
     };
     let shows = LabellingView {
         base: &format!("/label/{name}"),
@@ -188,25 +200,37 @@ async fn run_task(web: &SharedState, task: TaskName) -> Result<Json<LabellingRep
 }
 
 async fn undo(State(web): State<SharedState>, TaskPath(task): TaskPath) -> Result<Json<LabellingReply>, WebError> {
-    roll_back(&web, &task).await?;
+    roll_back(&web, &task, UndoScope::Label).await?;
     Ok(Json(LabellingReply { next: Some(format!("/label/{task}")), task: task.to_string() }))
 }
 
-/// Publishes the previous rows again and restores the files that the last label replaced.
-pub(super) async fn roll_back(web: &SharedState, task: &TaskName) -> Result<ControlReply, WebError> {
-    let dir = web.config.tasks.join(task.as_str());
-    let folder = {
-        let task = task.clone();
-        blocking(move || folder(&dir, &task)).await??
-    };
-    let back =
-        web.daemon.first_reply(ControlRequest::Resort { task: task.clone(), what: ReviewAction::RollBack }).await;
-    if let Some(sentence) = back.refusal() {
-        return Err(WebError::Refused(sentence.to_owned()));
+/// Undoes the last publication or label of a task.
+pub(super) async fn roll_back(web: &SharedState, task: &TaskName, scope: UndoScope) -> Result<ControlReply, WebError> {
+    let name = task.clone();
+    let (folder, plan) = web
+        .store
+        .work(move |store, config| {
+            let folder = folder(&config.tasks.join(name.as_str()), &name)?;
+            let plan = UndoPlan::of(Some(store), &folder, scope)?;
+            Ok((folder, plan))
+        })
+        .await?;
+    if let Some(sentence) = plan.refusal(task) {
+        return Err(WebError::Refused(sentence));
     }
-    write_blocking(move || task::undo(&folder)).await?;
-    web.daemon.hint_folders_changed().await;
-    tracing::info!(%task, "dashboard: last publication and label undone");
+    let mut back = ControlReply::Done;
+    if plan.rows {
+        let request = ControlRequest::Resort { task: task.clone(), what: ReviewAction::RollBack };
+        back = web.daemon.first_reply(request).await;
+        if let Some(sentence) = back.refusal() {
+            return Err(WebError::Refused(sentence.to_owned()));
+        }
+    }
+    if plan.label {
+        write_blocking(move || task::undo_label(&folder)).await?;
+        web.daemon.hint_folders_changed().await;
+    }
+    tracing::info!(%task, rows = plan.rows, label = plan.label, "dashboard: publication or label undone");
     Ok(back)
 }
 

@@ -64,6 +64,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "model",
             "due",
             "labelling::page",
+            // Counts which approved values are of their column's type.
+            "normalise",
             "judge",
             "config",
             "tasks",

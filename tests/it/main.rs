@@ -46,6 +46,7 @@ mod promises;
 mod redesign;
 mod reference;
 mod robot;
+mod rollback;
 mod runs;
 mod samples;
 mod schedule;

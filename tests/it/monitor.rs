@@ -13,6 +13,9 @@ pub struct Page {
     body: Arc<Mutex<String>>,
 }
 
+/// A body with which every page is an error; `/broken` always is.
+pub const BROKEN: &str = "broken";
+
 impl Page {
     fn serve(body: &str) -> Page {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of loopback is free");
@@ -26,7 +29,10 @@ impl Page {
                 let read = stream.read(&mut request).unwrap_or(0);
                 let is_robots = request[..read].starts_with(b"GET /robots.txt");
                 let body = if is_robots { String::new() } else { said.lock().expect("nobody panicked").clone() };
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n", body.len());
+                let is_broken = !is_robots && (body == BROKEN || request[..read].starts_with(b"GET /broken"));
+                let status = if is_broken { "503 Service Unavailable" } else { "200 OK" };
+                let head =
+                    format!("HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\n", body.len());
                 let _ = stream.write_all(format!("{head}connection: close\r\n\r\n{body}").as_bytes());
             }
         });
@@ -63,7 +69,7 @@ pub fn shifted(names: &[&str]) -> String {
 }
 
 /// The same hotels after a redesign.
-fn cards(names: &[&str]) -> String {
+pub fn cards(names: &[&str]) -> String {
     let card = |(i, name): (usize, &&str)| {
         format!(
             "<article class=card><span class=km>{} km</span><h3><a href=/h/{name}>Hotel {name}</a></h3>\
@@ -77,7 +83,11 @@ fn cards(names: &[&str]) -> String {
 
 /// A stage with the task `hotels`, labelled and published.
 pub fn labelled() -> (Stage, Page) {
-    let (stage, page) = (Stage::new(), Page::serve(&table(&NAMES)));
+    labelled_on(Stage::new())
+}
+
+pub fn labelled_on(stage: Stage) -> (Stage, Page) {
+    let page = Page::serve(&table(&NAMES));
     let url = format!("http://127.0.0.1:{}/list", page.port);
     let fetch = "[fetch]\ndelay = \"0s\"\nretries = 0\n";
     stage.grant_private(&url);
@@ -166,7 +176,12 @@ fn a_redesign_is_kept_aside_and_mended_with_one_word() {
     let said = stage.pieme(&["rollback", "hotels"]);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     assert_eq!(rows(&stage), before, "the rows of before are back");
-    assert_eq!(stage.read("tasks/hotels/template.json"), template, "and the template with them");
+    assert_ne!(stage.read("tasks/hotels/template.json"), template, "the label did not make the rows");
+    assert!(said.stdout.contains("pieme rollback hotels --label"), "{}", said.stdout);
+    let said = stage.pieme(&["rollback", "hotels", "--label"]);
+    assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
+    assert_eq!(stage.read("tasks/hotels/template.json"), template, "it is undone where a person says so");
+    assert_eq!(rows(&stage), before, "without a word on the rows");
 }
 
 #[test]

@@ -3,11 +3,14 @@
 use std::io::{self, IsTerminal};
 use std::time::Instant;
 
+use chrono::Utc;
+
 use crate::labelling::page::CandidateView;
 use crate::labelling::task::CandidateChoice;
 use crate::learn::teach::Help;
 use crate::learn::template::RowAdjustment;
 use crate::model::counted;
+use crate::show::times;
 use crate::tasks::TaskFolder;
 
 use super::super::CliError;
@@ -94,7 +97,9 @@ pub fn ask(session: &mut LabelSession, folder: &TaskFolder) -> Result<LabelAnswe
     at_terminal()?;
     let began = Instant::now();
     keys::discard_input();
-    output::say(format!("{}: {}", folder.name, output::cell(session.known().page.url.as_str(), 200)));
+    let page = &session.known().page;
+    let age = times::ago(Utc::now() - page.fetched_at);
+    output::say(format!("{}: {} (page of {age})", folder.name, output::cell(page.url.as_str(), 200)));
     // Starts at the candidate that was adjusted last.
     let mut at = session.proposal.said.finish.candidate.min(session.proposal.lists.len() - 1);
     show(session, at);

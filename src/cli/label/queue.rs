@@ -2,14 +2,13 @@
 
 use crate::config::Config;
 use crate::labelling::task;
+use crate::labelling::task::UndoScope;
 use crate::model::TaskName;
-use crate::store::ReviewAction;
 
-use super::super::resort::resort;
-use super::super::{CliError, VerbResult, exit, open_reader, task_folder};
+use super::super::{CliError, VerbResult, exit, open_reader, rollback, task_folder};
 use super::ask::{LabelAnswer, ask};
 use super::session::StoredPage;
-use super::{Args, accept, confirm_empty, default_choice};
+use super::{Args, accept, confirm_empty, default_choice, note_age};
 use crate::cli::output;
 
 pub(crate) fn run(config: &Config, args: &Args) -> VerbResult {
@@ -52,7 +51,9 @@ pub(crate) fn run(config: &Config, args: &Args) -> VerbResult {
 /// Asks about one task and applies the answer.
 fn label_task(config: &Config, args: &Args, name: &TaskName) -> Result<LabelAnswer, CliError> {
     let folder = task_folder(config, name)?;
-    let mut session = StoredPage::load(config, &folder)?.propose(args.help.to_help(None))?;
+    let page = StoredPage::load(config, &folder)?;
+    note_age(&page);
+    let mut session = page.propose(args.help.to_help(None))?;
     let answer =
         if args.picked.yes { LabelAnswer::Chosen(default_choice(&session, 0)?) } else { ask(&mut session, &folder)? };
     match &answer {
@@ -64,9 +65,11 @@ fn label_task(config: &Config, args: &Args, name: &TaskName) -> Result<LabelAnsw
 }
 
 fn undo(config: &Config, name: &TaskName) -> Result<(), CliError> {
-    let folder = task_folder(config, name)?;
-    resort(config, name, ReviewAction::RollBack)?;
-    task::undo(&folder)?;
-    output::note(format!("{name}: undid the label"));
+    let (_, rows, restored) = rollback::undo(config, name, UndoScope::Label)?;
+    output::note(match (restored.relabelled, rows.is_some()) {
+        (true, true) => format!("{name}: undid the label, and published the previous rows again"),
+        (true, false) => format!("{name}: undid the label; the published rows stay"),
+        (false, _) => format!("{name}: there is no label to undo"),
+    });
     Ok(())
 }

@@ -10,10 +10,8 @@ use crate::protocol::{FetchInput, RunJob, Secrets};
 use crate::tasks;
 use crate::tasks::{TaskFolder, TemplateText};
 
+use super::baseline;
 use super::verdict::{file_failure, secret_failure, store_failure};
-
-/// Earlier good runs that the child gets for comparison.
-const PAST_RUNS: u32 = 8;
 
 /// The job of a run, without cached pages, and a scratch folder for a browser.
 pub(super) async fn run_job(
@@ -24,8 +22,8 @@ pub(super) async fn run_job(
 ) -> Result<(RunJob, Option<ScratchFolder>), Verdict> {
     let name = folder.name.clone();
     let labels = tasks::read_labels(&folder.dir).map_err(file_failure)?;
-    let mut past = store.call(move |store| store.good_runs(&name, PAST_RUNS)).await.map_err(store_failure)?;
-    past.retain(|run| labels.last().is_none_or(|said| run.started_at >= said));
+    let good = store.call(move |store| baseline::good_runs(store, &name)).await.map_err(store_failure)?;
+    let past = baseline::since_label(good, &labels, folder);
     let (fetch, scratch) = fetch_input(config, folder, run).map_err(|verdict| *verdict)?;
     let details = tasks::read_details(&folder.dir).map_err(file_failure)?;
     Ok((RunJob { fetch, details, confirmed: labels.is_confirmed(), past }, scratch))

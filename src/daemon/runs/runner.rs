@@ -28,6 +28,7 @@ use crate::tasks::TaskFolder;
 use super::collect::{Collector, RunReport, TraceListener};
 use super::job;
 use super::progress::ProgressBoard;
+use super::refused;
 use super::repair::{self, RepairResult};
 use super::stepping::{StepStartError, start_stepping};
 use super::verdict::{child_verdict, crash_verdict, store_failure};
@@ -166,7 +167,11 @@ impl Runner {
     ) -> RunEnd {
         let going = async {
             match job::run_job(&self.config, &self.store, folder, run).await {
-                Ok((job, _scratch)) => self.supervise_child(folder, run, job, listener, stop).await,
+                Ok((job, _scratch)) => {
+                    let mut end = self.supervise_child(folder, run, job, listener, stop).await;
+                    refused::hold_back(&self.store, folder, run, &mut end.verdict).await;
+                    end
+                }
                 Err(verdict) => RunEnd::failed(verdict),
             }
         };

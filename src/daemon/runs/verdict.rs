@@ -47,6 +47,8 @@ pub(super) fn child_verdict(folder: &TaskFolder, end: ChildEnd<RunReport>) -> Ve
         return Verdict::failed(error.cause(), error.to_string());
     }
     if let Some(mut verdict) = report.verdict {
+        // Only a person's review sets these.
+        (verdict.statistics.accepted, verdict.statistics.rolled_back) = (false, false);
         if verdict.outcome == Outcome::Failed(Failure::Login)
             && !secrets::names(&folder.task, &folder.script).is_empty()
         {

@@ -36,6 +36,8 @@ pub struct LabellingContext {
     /// The run that fetched the page.
     pub run: RunId,
     pub page: PageMeta,
+    /// Why this is not the page of the last run.
+    pub stale: Option<String>,
     /// `fetch.charset` of task.toml.
     pub charset: String,
     pub timezone: Tz,

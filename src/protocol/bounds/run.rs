@@ -124,8 +124,17 @@ fn check_verdict(verdict: &Verdict) -> Result<(), OutOfBounds> {
 }
 
 fn check_statistics(statistics: &RunStatistics) -> Result<(), OutOfBounds> {
-    let RunStatistics { similarity_parts, columns, numbers, records, table, signs: _, accepted: _, repaired: _ } =
-        statistics;
+    let RunStatistics {
+        similarity_parts,
+        columns,
+        numbers,
+        records,
+        table,
+        signs: _,
+        accepted: _,
+        rolled_back: _,
+        repaired: _,
+    } = statistics;
     for names in [&table.new, &table.gone] {
         bytes("end.table", names.len(), TableChanges::MAX_COLUMNS)?;
         names.iter().try_for_each(|name| text("end.table", name, MAX_NAME_BYTES))?;

@@ -79,7 +79,7 @@ fn bytes(value: &SqlValue<'_>) -> usize {
 pub(in crate::store) fn generations<S: SqlSession>(session: &S) -> StoreResult<Vec<CopiedGeneration>> {
     let sql = format!(
         "SELECT id, {}, columns, rows, digest, key, task, run, state, last_seen FROM _generation
-         WHERE state IN ('published', 'previous', 'quarantined') ORDER BY id",
+         WHERE state IN ('published', 'previous', 'refused', 'quarantined') ORDER BY id",
         S::ROWS_TABLE
     );
     session.query(&sql, &[], |row| {

@@ -7,7 +7,8 @@ use super::{PgSession, SqlSession, StoreResult, shape};
 use crate::model::{RunId, TaskName};
 
 pub(super) use crate::store::generation::{
-    Generation, RowTables, confirm, drop_previous, drop_quarantined, drop_staged, published, set_state, write_metadata,
+    Generation, RowTables, confirm, drop_quarantined, drop_replaced, drop_staged, published, published_with_key,
+    set_state, state_when_replaced_by, write_metadata,
 };
 
 /// Rows removed at a time: a large generation is removed in steps, so that others get their turn.

@@ -60,7 +60,7 @@ impl Postgres {
         let mut looks = MAX_PUBLISH_ATTEMPTS;
         loop {
             looks -= 1;
-            let published = generation::published(&self.session, task)?;
+            let published = generation::published_with_key(&self.session, task)?;
             let mut verdict = believed.clone();
             let fate = disposition(&mut verdict, &staged.batch, published.as_ref());
             if matches!(fate, Disposition::Publish) && published.is_some() {
@@ -177,9 +177,9 @@ fn lock_published(session: &PgSession, task: &TaskName) -> StoreResult<Option<i6
 /// Publishes the new rows, keeps the old ones for a rollback, and marks those before them for removal. The view is
 /// created again only where the columns have changed.
 fn publish(session: &PgSession, end: &EndRecord<'_>, generation: i64, table: i64) -> StoreResult<()> {
-    generation::drop_previous(session, end.task)?;
+    generation::drop_replaced(session, end.task)?;
     if let Some(old) = end.published {
-        generation::set_state(session, old.id, "previous")?;
+        generation::set_state(session, old.id, generation::state_when_replaced_by(end.verdict))?;
     }
     session.modify(
         "UPDATE _generation SET state = 'published', run = $2, last_seen = $3 WHERE id = $1",

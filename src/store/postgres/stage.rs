@@ -15,6 +15,7 @@ use super::{Member, PgSession, Postgres, SqlSession, StoreResult, runs, shape, t
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::RowStaging;
 use crate::store::batch::Batch;
+use crate::store::rekey::first_seen_by_new_key;
 use crate::store::unchanged_prefix::UnchangedPrefix;
 
 /// The rows of one run so far.
@@ -51,7 +52,7 @@ impl RowStaging for Postgres {
         for row in rows {
             staged.batch.push(row, &places, now.timestamp_millis());
             if staged.batch.is_full() && !staged.extend_unchanged_prefix(&self.session, task)? {
-                let published = generation::published(&self.session, task)?;
+                let published = generation::published_with_key(&self.session, task)?;
                 staged.spill(&self.session, self.member.as_ref(), (run, task), published.as_ref())?;
             }
         }
@@ -147,13 +148,18 @@ fn first_seen(
         format!("SELECT _key, min(_first_seen) FROM {table} WHERE _generation = $1 AND _key = ANY($2) GROUP BY _key");
     let mut known = HashMap::new();
     // As of the last removal; a published record takes precedence.
-    let found = session.rows(gone, &[&task.as_str(), &keys])?;
-    for row in found.iter().chain(&session.rows(&shown, &[&published.id, &keys])?) {
+    let mut found = session.rows(gone, &[&task.as_str(), &keys])?;
+    let rekeyed = first_seen_by_new_key(session, published, batch)?;
+    if rekeyed.is_none() {
+        found.extend(session.rows(&shown, &[&published.id, &keys])?);
+    }
+    for row in &found {
         let seen: DateTime<Utc> = get(row, 1)?;
         if let Ok(key) = KeyHash::try_from(get::<&[u8]>(row, 0)?) {
             known.insert(key, seen.timestamp_millis());
         }
     }
+    known.extend(rekeyed.into_iter().flatten());
     Ok(known)
 }
 

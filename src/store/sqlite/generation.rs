@@ -9,8 +9,8 @@ use crate::model::{RunId, TaskName};
 use crate::store::sql::SqlSession;
 
 pub(super) use crate::store::generation::{
-    Generation, RowTables, confirm, drop_previous, drop_quarantined, drop_staged, find, published, published_id,
-    set_state, write_metadata,
+    Generation, RowTables, confirm, drop_quarantined, drop_replaced, drop_staged, find, published, published_id,
+    replaced_with_key, set_state, state_when_replaced_by, write_metadata,
 };
 
 impl RowTables for Connection {

@@ -83,14 +83,15 @@ impl Sqlite {
             wal::truncate(&self.connection, self.file.as_ref())?;
         }
         let connection = &self.connection;
+        let replaced_state = generation::state_when_replaced_by(&verdict);
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         match fate {
             Disposition::Publish => {
                 match refill::reusable_tables(connection, task, staged, published.as_ref())? {
-                    Some(tables) => refill::publish(connection, tables, staged)?,
+                    Some(tables) => refill::publish(connection, tables, staged, replaced_state)?,
                     None => {
                         let generation = staged.write(connection, run, task)?;
-                        move_view(connection, task, generation, staged, published.as_ref())?;
+                        move_view(connection, task, generation, staged, (published.as_ref(), replaced_state))?;
                     }
                 }
                 record_publication(connection, task, run, staged, now)?;
@@ -148,14 +149,14 @@ fn move_view(
     task: &TaskName,
     generation: i64,
     staged: &StagedRows,
-    published: Option<&Generation>,
+    (published, replaced_state): (Option<&Generation>, &str),
 ) -> StoreResult<()> {
     if !keys::has_blocks(transaction, generation)? {
         make_key_index(transaction, generation)?;
     }
-    generation::drop_previous(transaction, task)?;
+    generation::drop_replaced(transaction, task)?;
     if let Some(old) = published {
-        generation::set_state(transaction, old.id, "previous")?;
+        generation::set_state(transaction, old.id, replaced_state)?;
         // Only a published generation is searched by key; a schema of ten thousand tasks is large enough without the
         // index.
         transaction.execute_batch(&format!("DROP INDEX IF EXISTS {}", quoted(&key_index(old.id))))?;

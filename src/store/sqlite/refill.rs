@@ -31,11 +31,16 @@ pub(super) fn reusable_tables(
     if !staged.is_all_in_memory() || !is_small(staged.batch.rows) {
         return Ok(None);
     }
-    let previous = generation::find(connection, "task = $1 AND state = 'previous'", task)?;
+    let previous = generation::replaced_with_key(connection, task)?;
     Ok(previous.filter(fits).map(|previous| ReusableTables { published: published.id, previous: previous.id }))
 }
 
-pub(super) fn publish(transaction: &Connection, tables: ReusableTables, staged: &StagedRows) -> StoreResult<()> {
+pub(super) fn publish(
+    transaction: &Connection,
+    tables: ReusableTables,
+    staged: &StagedRows,
+    replaced_state: &str,
+) -> StoreResult<()> {
     let ReusableTables { published, previous } = tables;
     let (shown, kept) = (quoted(&rows_table(published)), quoted(&rows_table(previous)));
     let columns = format!("_key, _first_seen, _page{}", Connection::cells_sql(&staged.batch.columns, |_| true));
@@ -45,6 +50,7 @@ pub(super) fn publish(transaction: &Connection, tables: ReusableTables, staged: 
     let sql = "UPDATE _generation SET (run, rows, digest, last_seen, key) =
                    (SELECT run, rows, digest, last_seen, key FROM _generation WHERE id = $1) WHERE id = $2";
     transaction.modify(sql, &[&published, &previous])?;
+    generation::set_state(transaction, previous, replaced_state)?;
     keys::delete_blocks(transaction, previous)?;
     // Looked up while the old rows, which have the times, are still there.
     let first_seen = staged.first_seen(transaction, Some(published))?;

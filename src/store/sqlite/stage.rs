@@ -13,6 +13,8 @@ use super::{Sqlite, StoreResult, generation, runs, timestamp, wal};
 use crate::model::{Row, RunId, TaskName, ValueColumn};
 use crate::store::RowStaging;
 use crate::store::batch::{Batch, BufferedRow};
+use crate::store::generation::find_with_key;
+use crate::store::rekey::first_seen_by_new_key;
 use crate::store::unchanged_prefix::UnchangedPrefix;
 
 /// The rows of one run so far.
@@ -117,11 +119,16 @@ impl StagedRows {
         let waiting = self.batch.pending().iter();
         let Some(published) = published else { return Ok(waiting.map(|it| it.seen).collect()) };
         let gone = RemovedKeys::of(connection, published)?;
+        let rekeyed = match find_with_key(connection, "id = $1", &published)? {
+            Some(generation) => first_seen_by_new_key(connection, &generation, &self.batch)?,
+            None => None,
+        };
         let blocks = self.key_cache.is_none() && keys::has_blocks(connection, published)?;
         let ask = |it: &BufferedRow| -> StoreResult<i64> {
-            let found = match &self.key_cache {
-                Some(known) => known.first_seen(it.key),
-                None => keys::find(connection, published, blocks, it.key)?.map(|found| found.first_seen),
+            let found = match (&rekeyed, &self.key_cache) {
+                (Some(known), _) => known.get(&it.key).copied(),
+                (None, Some(known)) => known.first_seen(it.key),
+                (None, None) => keys::find(connection, published, blocks, it.key)?.map(|found| found.first_seen),
             };
             match found {
                 Some(first_seen) => Ok(first_seen),

@@ -124,8 +124,8 @@ fn roll_back(visitor: &SessionUser, line: &StatusLine) -> Markup {
         details.more {
             summary { "Are these rows wrong?" }
             p {
-                "Undo publishes the previous rows again and undoes the last label, as "
-                code { "pieme rollback " (line.task) } " does."
+                "Undo publishes the previous rows again, and undoes the last label if it made these rows, as "
+                code { "pieme rollback " (line.task) } " does. If a run brings these rows again, they are quarantined."
             }
             (components::action_button(visitor, line, "rollback", "Undo last publish", &address(&line.task, "")))
         }

@@ -137,6 +137,13 @@ fn rows_that_were_kept_aside_are_looked_at_and_dropped_or_published() {
     browser.click(".more summary");
     browser.click("form[action$='/rollback'] button");
     browser.wait_for("the rows before", &format!("{rows} === 12"));
+    let refused = stage.pieme(&["run", "hotels", "--json"]).json();
+    assert_eq!(refused["cause"], "rows", "the rows that were rolled back wait for a person: {refused}");
+    browser.goto(&format!("{url}task/hotels"));
+    assert_eq!(browser.eval(rows), 12, "{}", browser.text());
+    browser.click(".more summary");
+    browser.click("form[action$='/rollback'] button");
+    browser.wait_for("a refusal", "document.body.innerText.includes('was rolled back already')");
 }
 
 #[test]
