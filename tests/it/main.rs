@@ -48,6 +48,7 @@ mod runs;
 mod samples;
 mod schedule;
 mod search;
+mod sessions;
 mod shared_keys;
 mod shortage;
 mod silent;
