@@ -25,7 +25,7 @@ use serde::de::IgnoredAny;
 
 use super::nodes::{ContentArena, Node, NodeKind};
 use super::parse_limit::{MAX_NODES, ParseLimit};
-use super::tree::{PageEnding, Tree};
+use super::tree::{JSON_ROOT_TAG, PageEnding, Tree};
 
 /// Maximum nesting of arrays and objects, as in serde_json; deeper ones are left out and reported as [`ParseLimit`].
 const MAX_NESTED: usize = 128;
@@ -33,8 +33,7 @@ const MAX_NESTED: usize = 128;
 const MAX_ROW: usize = 2_000;
 /// Maximum characters of a key that are used for its tag.
 const MAX_TAG: usize = 80;
-/// Tag of the whole document, and of an array's elements.
-pub(super) const ROOT_TAG: &str = "json";
+/// Tag of an array's elements.
 const ITEM_TAG: &str = "item";
 /// Parses a text as JSON. Returns `None` unless the whole text is JSON. A bare string or number is rejected, because
 /// most plain text would be one.
@@ -187,7 +186,7 @@ impl<'t> JsonWalker<'t> {
         let (tag, key) = match (key, self.open.last()) {
             (Some(key), _) => self.tags.entry(key).or_insert_with(|| tag_of(&unquoted(key))).clone(),
             (None, Some(_)) => (ITEM_TAG.into(), None),
-            (None, None) => (ROOT_TAG.into(), None),
+            (None, None) => (JSON_ROOT_TAG.into(), None),
         };
         let id = self.parts.len() as u32;
         self.parts.push(JsonPart { tag, key, text, kind, inside: Vec::new() });

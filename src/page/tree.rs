@@ -14,6 +14,9 @@ use super::text::{CollapsedText, collapsed, is_blank};
 /// The interned name of a tag or attribute: comparison is as cheap as for numbers.
 pub type Name = LocalName;
 
+/// Tag of a whole JSON document.
+pub(super) const JSON_ROOT_TAG: &str = "json";
+
 /// A node's place in document order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
@@ -72,7 +75,7 @@ impl Tree {
 
     /// True if the page was JSON.
     pub fn is_json(&self) -> bool {
-        self.len() > 1 && self.tag(NodeId(1)) == super::json::ROOT_TAG
+        self.len() > 1 && self.tag(NodeId(1)) == JSON_ROOT_TAG
     }
 
     pub fn len(&self) -> usize {

@@ -157,8 +157,8 @@ impl WalkedPages {
         self.richest.as_ref().map(|it| it.look.signs).unwrap_or_default()
     }
 
-    /// The end of a list whose pages pieme counts: `first` has no rows, and neither has `second`, the page after it. The
-    /// first one is bad if it says so and the second one does not.
+    /// The end of a list whose pages pieme counts: `first` has no rows, and neither has `second`, the page after it.
+    /// The first one is bad if it says so and the second one does not.
     pub fn check_end(&self, first: &LoadedPage, second: &LoadedPage) -> Result<(), PageFault> {
         let (first_status, second_status) = (first.page.meta.status, second.page.meta.status);
         let url = display_url(&first.page.meta.url);

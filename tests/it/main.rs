@@ -51,6 +51,7 @@ mod runs;
 mod samples;
 mod schedule;
 mod search;
+mod sessions;
 mod shared_keys;
 mod shortage;
 mod silent;

@@ -4,8 +4,9 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use super::super::WalkError;
-use super::super::request::{PageRequest, RequestBody, SecretNames};
+use super::super::request::{RequestBody, SecretNames};
 use super::super::walker::Walker;
+use super::step_request::request;
 use super::visit;
 use crate::model::script::RequestStep;
 
@@ -34,20 +35,6 @@ pub async fn post(walker: &mut Walker<'_>, ask: &RequestStep, strict: bool) -> R
     });
     request.referrer = walker.current.as_ref().map(|stand| stand.page.meta.url.clone());
     visit::go(walker, request, strict).await
-}
-
-fn request(walker: &mut Walker<'_>, ask: &RequestStep) -> Result<PageRequest, WalkError> {
-    let mut secrets = SecretNames::new();
-    let mut url = walker.script_url(&ask.url, &mut secrets)?;
-    for (key, value) in &ask.query {
-        let (key, value) = (walker.expand_into(key, &mut secrets)?, walker.expand_into(value, &mut secrets)?);
-        url.query_pairs_mut().append_pair(&key, &value);
-    }
-    let mut headers = Vec::new();
-    for (name, value) in &ask.headers {
-        headers.push((name.clone(), walker.expand_into(value, &mut secrets)?));
-    }
-    Ok(PageRequest { headers, secrets, ..PageRequest::get(url) })
 }
 
 /// Expands variables in strings only, so a number from a variable is sent as a string.

@@ -5,19 +5,22 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use url::Url;
 
 use super::super::WalkError;
 use super::super::login_state::LoginState;
 use super::super::request::{PageRequest, SecretNames};
 use super::super::walker::Walker;
-use super::{condition, form_request};
-use crate::model::Failure;
+use super::{condition, form_request, step_request};
 use crate::model::address::display_url;
 use crate::model::script::LoginStep;
+use crate::model::{Failure, ScriptStep};
 use crate::page::form::{self, Form, FormField, SubmitButton};
+use crate::page::links;
 use crate::page::text::collapse;
 
-pub async fn login(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), WalkError> {
+/// Logs in, unless the page of the next step shows that the kept session is still logged in.
+pub async fn login(walker: &mut Walker<'_>, step: &LoginStep, next: Option<&ScriptStep>) -> Result<(), WalkError> {
     if step.basic {
         return log_in_with_basic_auth(walker, step).await;
     }
@@ -26,8 +29,14 @@ pub async fn login(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), Walk
         Some(url) => Some(walker.script_url(url, &mut address_secrets)?),
         None => walker.current.as_ref().map(|stand| stand.page.meta.url.clone()),
     };
+    let is_kept = has_kept_session(walker, step, next, door.as_ref()).await?;
     walker.login =
         Some(LoginState { step: step.clone(), login_url: door.clone(), has_logged_in_again: false, in_progress: true });
+    if is_kept {
+        walker.trace("the kept session is still logged in");
+        set_in_progress(walker, false);
+        return Ok(());
+    }
     if let Some(url) = door.filter(|_| step.url.is_some()) {
         // Some sites send their login page with status 401 or 403.
         walker.go_without_relogin(PageRequest { secrets: address_secrets, ..PageRequest::get(url) }, false).await?;
@@ -39,6 +48,48 @@ pub async fn login(walker: &mut Walker<'_>, step: &LoginStep) -> Result<(), Walk
     }
     set_in_progress(walker, false);
     Ok(())
+}
+
+/// Whether the page of the next step shows that the kept session is logged in. The log-in page does not tell: many
+/// sites show its form to those who are logged in, too.
+async fn has_kept_session(
+    walker: &mut Walker<'_>,
+    step: &LoginStep,
+    next: Option<&ScriptStep>,
+    door: Option<&Url>,
+) -> Result<bool, WalkError> {
+    let (Some(ScriptStep::Get(ask)), Some(door)) = (next, door) else { return Ok(false) };
+    if walker.session.jar.header(door).is_none() {
+        return Ok(false);
+    }
+    // The next step resolves its address by itself.
+    let (base, before) = (walker.script_base.clone(), walker.current.clone());
+    let request = step_request::request(walker, ask);
+    walker.script_base = base;
+    walker.go_without_relogin(request?, false).await?;
+    let is_refused = matches!(walker.current_page()?.page.meta.status, 401 | 403);
+    let is_logged_in = !is_refused
+        && !looks_logged_out(walker, step)?
+        && (step.logged_out_if.is_some() || !offers_login(walker, door)?);
+    if !is_logged_in && step.url.is_none() {
+        walker.current = before;
+    }
+    Ok(is_logged_in)
+}
+
+/// Whether the current page links to the log-in page and not to a log-out.
+fn offers_login(walker: &Walker<'_>, door: &Url) -> Result<bool, WalkError> {
+    const LOG_OUT: &[&str] = &["logout", "log out", "log-out", "signout", "sign out", "sign-out", "abmelden"];
+    let here = walker.current_page()?;
+    let base = links::base(&here.tree, &here.page.meta.url);
+    let (mut offers_login, mut offers_logout) = (false, false);
+    for link in here.tree.elements("a") {
+        let target = links::target(&here.tree, &base, link);
+        let words = format!("{} {}", links::label(&here.tree, link), target.as_ref().map_or("", Url::as_str));
+        offers_login |= target.is_some_and(|url| url.path() == door.path() && url.host() == door.host());
+        offers_logout |= LOG_OUT.iter().any(|word| words.to_lowercase().contains(word));
+    }
+    Ok(offers_login && !offers_logout)
 }
 
 /// Whether the current page shows that the session has expired; never during a login.

@@ -12,6 +12,7 @@ mod login;
 mod match_values;
 mod paginate;
 mod paginator;
+mod step_request;
 mod submit;
 mod visit;
 
@@ -71,7 +72,10 @@ pub async fn run_one(walker: &mut Walker<'_>, all: &[ScriptStep], index: usize) 
     // An error status is an error, unless the next step checks the status itself.
     let strict = !all.get(index + 1).is_some_and(looks_at_status);
     walker.enter_step(&all[index], index);
-    let done = run(walker, &all[index], strict).await;
+    let done = match &all[index] {
+        ScriptStep::Login(login) => login::login(walker, login, all.get(index + 1)).await,
+        step => run(walker, step, strict).await,
+    };
     walker.leave_step();
     done
 }
@@ -90,7 +94,7 @@ async fn run(walker: &mut Walker<'_>, step: &ScriptStep, strict: bool) -> Result
         ScriptStep::Get(ask) => http_request::get(walker, ask, strict).await,
         ScriptStep::Post(ask) => http_request::post(walker, ask, strict).await,
         ScriptStep::Submit(submit) => submit::submit(walker, submit, strict).await,
-        ScriptStep::Login(login) => login::login(walker, login).await,
+        ScriptStep::Login(login) => login::login(walker, login, None).await,
         ScriptStep::Follow(follow) => follow::follow(walker, follow, strict).await,
         ScriptStep::Paginate(paginate) => paginate::paginate(walker, paginate).await,
         ScriptStep::Extract(_) => walker.extract(Arrival::Step).map(drop),

@@ -8,9 +8,8 @@ use foldhash::quality::FixedState;
 use super::super::walked_pages::FullPages;
 use super::super::walker::Walker;
 use super::super::{Arrival, PageRows, WalkError};
-use super::paginator::{NextPage, Paginator, json_page, pages_text};
-use super::{browser_actions, end_of_count, match_values, visit};
-use crate::model::Failure;
+use super::paginator::{NextPage, Paginator, pages_text, unwrap_html};
+use super::{browser_actions, end_of_count, visit};
 use crate::model::address::display_url;
 use crate::model::script::{PaginateStep, ScrollStep};
 use crate::page::{NodeId, Tree};
@@ -88,19 +87,6 @@ async fn scroll(walker: &mut Walker<'_>) -> Result<(), WalkError> {
         }
     }
     Ok(())
-}
-
-/// Replaces a JSON page by the HTML that it contains at `html`.
-pub fn unwrap_html(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkError> {
-    let Some(path) = &step.html else { return Ok(()) };
-    if !walker.current_page()?.text.trim_start().starts_with(['{', '[']) {
-        return Ok(());
-    }
-    let document = json_page(walker, "html")?;
-    let Some(html) = match_values::json_at(&document, path).and_then(match_values::json_text) else {
-        return Err(walker.error(Failure::Robot, format!("the JSON page has nothing at `{path}`")));
-    };
-    walker.load_fragment(&html)
 }
 
 /// Ends the pagination. Fails if one of the pages has clearly fewer rows than all others.

@@ -209,6 +209,19 @@ pub fn json_page(walker: &Walker<'_>, key: &str) -> Result<Value, WalkError> {
         .map_err(|error| walker.error(Failure::Robot, format!("`{key}` needs a JSON page, and this is none: {error}")))
 }
 
+/// Replaces a JSON page by the HTML that it contains at `html`.
+pub fn unwrap_html(walker: &mut Walker<'_>, step: &PaginateStep) -> Result<(), WalkError> {
+    let Some(path) = &step.html else { return Ok(()) };
+    if !walker.current_page()?.text.trim_start().starts_with(['{', '[']) {
+        return Ok(());
+    }
+    let document = json_page(walker, "html")?;
+    let Some(html) = match_values::json_at(&document, path).and_then(match_values::json_text) else {
+        return Err(walker.error(Failure::Robot, format!("the JSON page has nothing at `{path}`")));
+    };
+    walker.load_fragment(&html)
+}
+
 /// The cursor in a JSON page; a missing value, null, false or an empty string marks the end.
 fn cursor_at(walker: &Walker<'_>, path: &str) -> Result<Option<String>, WalkError> {
     let document = json_page(walker, "cursor")?;

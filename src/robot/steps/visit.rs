@@ -52,8 +52,8 @@ pub fn can_prefetch(walker: &Walker<'_>) -> bool {
 }
 
 /// Prefetch: requests the next page, extracts the rows of the current one meanwhile, and loads the next one unless
-/// no row was new or rows are missing. A run that waits idle for every response costs a fifth more: its processor falls asleep and is
-/// woken again.
+/// no row was new or rows are missing. A run that waits idle for every response costs a fifth more: its processor falls
+/// asleep and is woken again.
 pub async fn extract_while_prefetching(
     walker: &mut Walker<'_>,
     request: PageRequest,
