@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn children_come_in_another_order_with_everything_in_them() {
         let tree = Tree::parse(
-            "<table><tr id=r class=x><td class=a><b>1</b><i>2</i></td><td>3</td><td>4</td></tr><tr><td>5</td></tr></table>\
-             <p>6",
+            "<table><tr id=r class=x><td class=a><b>1</b><i>2</i></td><td>3</td><td>4</td></tr><tr><td>5</td></tr>\
+             </table><p>6",
         );
         let row = tree.elements("tr").next().expect("the table has rows");
         let cells: Vec<NodeId> = tree.children(row).collect();
