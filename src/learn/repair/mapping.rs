@@ -27,6 +27,10 @@ const MIN_COPY_SHARE: f64 = 0.9;
 /// Copies must be equal to the next row, by chance, less often than this: two columns of zeros are not copies.
 const MAX_CHANCE_SHARE: f64 = 0.5;
 
+/// From this many linked records on, a constant that none of them had before is no value of theirs: Redmine repeats
+/// “Actions” in every row, and a column of priorities that the page no longer had was found there.
+const MIN_RECORDS_AGAINST: usize = 5;
+
 pub struct ColumnMapping {
     /// The new column of each old column.
     pub columns: Vec<Option<usize>>,
@@ -70,7 +74,14 @@ impl ColumnAssignment<'_, '_> {
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
         // A hidden column without rows has no values to compare, and its loss is not noticed.
         for (i, was) in before.iter().enumerate().filter(|(i, was)| was.is_shown || old.has_column(*i)) {
-            for (j, is) in now.iter().enumerate().filter(|(_, is)| is.family == was.family) {
+            let may_be = |j: usize, is: &ValueProfile| {
+                let is_label = || {
+                    was.is_replaced_by_constant(is)
+                        && filled_links(old, candidate, again, (i, j)) >= MIN_RECORDS_AGAINST
+                };
+                is.family == was.family && !is_label()
+            };
+            for (j, is) in now.iter().enumerate().filter(|(j, is)| may_be(*j, is)) {
                 let from = origins_alike((old.template, i), (&candidate.template, j));
                 let worth = was.similarity(is) + from + SAME_RECORDS_WEIGHT * agreement(old, candidate, again, i, j);
                 pairs.push((worth, i, j));
@@ -187,6 +198,19 @@ fn equal_cells<'c>(cells: impl Iterator<Item = CellPair<'c>>) -> (u32, f64) {
         same += u32::from(a.map(str::trim) == b.map(str::trim));
     }
     (same, f64::from(same) / f64::from(all.max(1)))
+}
+
+/// The linked records that have a value in both columns.
+fn filled_links(
+    old: &PreviousRows<'_>,
+    candidate: &Candidate,
+    again: &RecordLinks,
+    (before, now): (usize, usize),
+) -> usize {
+    let is_filled = |&&(row, record): &&(usize, usize)| {
+        old.cell(record, before).is_some() && candidate.table.rows[row].cells[now].is_some()
+    };
+    again.pairs.iter().filter(is_filled).count()
 }
 
 /// Share of the linked records with equal values in both columns, corrected for chance as in Cohen's kappa: zeros are

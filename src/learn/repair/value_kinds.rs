@@ -137,6 +137,15 @@ impl ValueProfile {
             + seen
     }
 
+    /// True if values that differed would be one and the same now, and one that none of them was. A column that keeps
+    /// its name may do so: every order can be closed today.
+    pub fn is_replaced_by_constant(&self, other: &ValueProfile) -> bool {
+        self.values.len() > 1
+            && other.values.len() == 1
+            && self.values.is_disjoint(&other.values)
+            && self.name_similarity(other) == 0.0
+    }
+
     fn name_similarity(&self, other: &ValueProfile) -> f64 {
         let stem = self.name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
         match () {
