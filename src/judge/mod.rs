@@ -2,8 +2,11 @@
 
 mod columns;
 mod explanation;
+mod identity;
+mod kind_shift;
 mod numbers;
 mod record_overlap;
+mod record_tally;
 mod rows;
 mod state;
 mod tally;
@@ -13,7 +16,7 @@ mod window;
 pub use columns::ColumnMeasure;
 pub use explanation::{PartMeasure, SignMeasure, SimilarityMeasure, VerdictExplanation, explain};
 pub use numbers::NumberTally;
-pub use record_overlap::{OverlapMeasure, sketch};
+pub use record_overlap::{OverlapMeasure, known_records};
 pub use rows::RowMeasure;
 pub use state::{Severity, TaskSnapshot, advice, severity, since, state, stuck_sentence};
 pub use tally::Tally;

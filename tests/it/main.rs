@@ -22,6 +22,7 @@ mod cli;
 mod daemon;
 mod details;
 mod docs;
+mod drift;
 mod examples;
 mod exits;
 mod export;

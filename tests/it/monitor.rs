@@ -77,7 +77,12 @@ fn cards(names: &[&str]) -> String {
 
 /// A stage with the task `hotels`, labelled and published.
 pub fn labelled() -> (Stage, Page) {
-    let (stage, page) = (Stage::new(), Page::serve(&table(&NAMES)));
+    labelled_on(&table(&NAMES))
+}
+
+/// The same with another first page.
+pub fn labelled_on(body: &str) -> (Stage, Page) {
+    let (stage, page) = (Stage::new(), Page::serve(body));
     let url = format!("http://127.0.0.1:{}/list", page.port);
     let fetch = "[fetch]\ndelay = \"0s\"\nretries = 0\n";
     stage.grant_private(&url);

@@ -6,6 +6,7 @@ mod fit;
 pub mod merge;
 mod mixed_formats;
 mod offset;
+mod page_values;
 mod similarity;
 mod transform;
 
@@ -15,5 +16,6 @@ pub use extraction::{
     Extraction, TemplateMatch, TemplateReader, extract, rank_templates, records, visible, visible_text_columns,
 };
 pub(super) use fit::{fit, quality_floor, training_fit};
+pub use page_values::page_values;
 pub use similarity::THRESHOLD;
 pub use transform::{ColumnTransform, ColumnTransformError};
