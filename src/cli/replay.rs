@@ -67,10 +67,13 @@ fn judge_input(
     if let Some(sentence) = truncation_note(path, &tree).or(limit) {
         return Ok(Err(sentence));
     }
-    let mut tally = Tally::with_minhash(judge::sketch(&[], past));
+    let mut tally = Tally::comparing(judge::known_records(&[], past));
     tally.set_columns(extraction.table.columns.iter().cloned().zip(apply::visible_text_columns(template)));
     let rows: Vec<_> = extraction.table.rows.iter().filter(|row| row.cells.iter().any(Option::is_some)).collect();
     rows.iter().for_each(|row| tally.add(&row.cells));
+    if tally.misses_records(extraction.similarity) {
+        apply::page_values(&tree).for_each(|value| tally.see_value(&value));
+    }
     let likeness = Some(extraction.likeness);
     Ok(Ok(RunObservation {
         pages: 1,
@@ -82,6 +85,8 @@ fn judge_input(
             columns: tally.statistics(),
             records: tally.records(),
             table: extraction.moved_columns.unwrap_or_default(),
+            cells: tally.cells(),
+            known: tally.known(),
             signs: signs::detect(&tree, &body),
             ..RunStatistics::default()
         },

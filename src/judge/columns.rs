@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::kind_shift;
 use super::window::Window;
 use crate::model::{Column, ColumnStatistics, ColumnType};
 
@@ -16,6 +17,8 @@ const MAX_CHANCE: f64 = 0.001;
 const MAX_EMPTIED_FILL: f64 = 0.3;
 /// The same for a column whose values identified the rows.
 const MAX_EMPTIED_KEY_FILL: f64 = 0.5;
+/// A column has lost cells below this share of its earlier fill rate.
+const MIN_KEPT_FILL: f64 = 0.9;
 /// Minimum share of distinct values of a column that identifies the rows.
 const MIN_DISTINCT_SHARE: f64 = 0.5;
 /// A column has one kind of value if at least this share of its values is of that kind.
@@ -72,6 +75,8 @@ fn measure_one(column: &ColumnStatistics, rows: u64, named: &[Column], window: &
         least if least >= OFTEN_FILLED && is_no_chance(least, rows) => Some(1.0 / rows as f64),
         _ => None,
     });
+    // Entries of another kind, without this field, make its share smaller and cost no value.
+    let usual = usual.filter(|_| before.iter().any(|(it, _)| column.readable() < it.readable()));
     let is_required = person.is_some_and(|it| it.required);
     let measure = ColumnMeasure {
         name: column.name.clone(),
@@ -84,7 +89,8 @@ fn measure_one(column: &ColumnStatistics, rows: u64, named: &[Column], window: &
         must_fill: if is_required { Some(USUALLY_FILLED) } else { usual },
         off: None,
     };
-    ColumnMeasure { off: measure.anomaly(is_required, usual, is_watched), ..measure }
+    let off = measure.anomaly(is_required, usual, is_watched).or_else(|| kind_shift::anomaly(column, rows, &before));
+    ColumnMeasure { off, ..measure }
 }
 
 impl ColumnMeasure {
@@ -108,6 +114,11 @@ impl ColumnMeasure {
         }
         let (is, was) = (self.kind?, self.kind_before?);
         (is_watched && is != was).then(|| format!("the column {name} now holds {is}; good runs had {was}"))
+    }
+
+    /// Is it less filled than in any good run?
+    pub(super) fn has_lost_cells(&self) -> bool {
+        self.filled_before.is_some_and(|before| self.filled < before * MIN_KEPT_FILL)
     }
 
     /// A clause about texts without a value of the column's type.

@@ -53,14 +53,14 @@ pub struct SignMeasure {
 pub fn explain(expect: &Expect, named: &[Column], verdict: &Verdict, past: &[PastRun]) -> VerdictExplanation {
     let window = Window::of(past);
     let figures = &verdict.statistics;
-    let records = record_overlap::measure(figures, &window);
+    let records = record_overlap::measure(figures, verdict.rows, &window);
     VerdictExplanation {
         similarity: SimilarityMeasure {
             value: verdict.similarity,
             wanted: expect.similarity,
             parts: part_measures(expect, verdict),
         },
-        rows: rows::measure(expect, verdict.rows, records.is_strange, &window),
+        rows: rows::measure(expect, verdict.rows, &records, &window),
         records,
         columns: columns::measure(&figures.columns, verdict.rows, named, &window),
         signs: sign_measures(verdict, &window),

@@ -2,9 +2,12 @@
 
 mod columns;
 mod explanation;
+mod identity;
+mod kind_shift;
 mod moved_values;
 mod numbers;
 mod record_overlap;
+mod record_tally;
 mod rows;
 mod state;
 mod tally;
@@ -15,7 +18,7 @@ pub use columns::ColumnMeasure;
 pub use explanation::{PartMeasure, SignMeasure, SimilarityMeasure, VerdictExplanation, explain};
 pub use moved_values::{MAX_COMPARED_ROWS, moved_values};
 pub use numbers::NumberTally;
-pub use record_overlap::{OverlapMeasure, sketch};
+pub use record_overlap::{OverlapMeasure, known_records};
 pub use rows::RowMeasure;
 pub use state::{Severity, TaskSnapshot, advice, severity, since, state, stuck_sentence};
 pub use tally::Tally;

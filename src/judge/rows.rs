@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::window::{MIN_ROW_DROP, Window};
+use super::record_overlap::OverlapMeasure;
+use super::window::{MAX_ROW_DROP, MIN_ROW_DROP, Window};
 use crate::model::counted;
 use crate::model::task::Expect;
 
@@ -22,8 +23,8 @@ pub struct RowMeasure {
     pub min_rows: u64,
     /// The minimum row count; fewer rows are quarantined.
     pub fewest: u64,
-    /// No record is known, although good runs always shared many: fewer rows may be missing.
-    pub is_strange: bool,
+    /// Why fewer or more rows may be missing than usual.
+    pub reason: Option<&'static str>,
     /// What is wrong, as a sentence.
     pub off: Option<String>,
 }
@@ -31,17 +32,39 @@ pub struct RowMeasure {
 /// Tolerance for floating-point error: a tenth of 40 is computed as 4 − 10⁻¹⁵.
 const ROUNDING: f64 = 1e-9;
 
-/// `is_strange`: no record is known, although good runs always shared many.
-pub(super) fn measure(expect: &Expect, rows: u64, is_strange: bool, window: &Window<'_>) -> RowMeasure {
-    // Another list in the same layout rarely has the same length.
-    let learned = || if is_strange { MIN_ROW_DROP } else { window.drop_allowed() };
+const STRANGE: &str = "no record is known from earlier runs";
+const LOST: &str = "missing records are elsewhere on the page";
+const NATURAL: &str = "records are missing from the beginning of the list, or between others";
+
+pub(super) fn measure(expect: &Expect, rows: u64, overlap: &OverlapMeasure, window: &Window<'_>) -> RowMeasure {
+    let reason = match overlap {
+        // Another list in the same layout rarely has the same length.
+        OverlapMeasure { is_strange: true, .. } => Some(STRANGE),
+        // A part of the list has another form.
+        OverlapMeasure { has_lost_records: true, .. } => Some(LOST),
+        // A page that was cut, or a list that is shown in parts, loses its end.
+        OverlapMeasure { shrinks_by_nature: true, .. } => Some(NATURAL),
+        _ => None,
+    };
+    let is_suspicious = matches!(reason, Some(STRANGE | LOST));
+    let learned = || match reason {
+        _ if is_suspicious => MIN_ROW_DROP,
+        Some(_) => MAX_ROW_DROP,
+        None => window.drop_allowed(),
+    };
     let drop_allowed = expect.max_row_drop.unwrap_or_else(learned);
-    let usual = window.usual_rows();
+    let declining = window.declining_rows().filter(|_| reason == Some(NATURAL));
+    let usual = declining.or_else(|| window.usual_rows());
     let by_window = usual.filter(|_| drop_allowed < 1.0).map_or(0, |usual| {
         // A drop of exactly `drop_allowed` is already too much.
         let left = (usual as f64 * (1.0 - drop_allowed) + ROUNDING).floor() as u64;
         usual.min(left + 1)
     });
+    // A list that grew may become as short as it was.
+    let by_window = match window.rows().into_iter().min() {
+        Some(least) if !is_suspicious && expect.max_row_drop.is_none() => by_window.min(least),
+        _ => by_window,
+    };
     let measure = RowMeasure {
         rows,
         good: window.rows(),
@@ -50,7 +73,7 @@ pub(super) fn measure(expect: &Expect, rows: u64, is_strange: bool, window: &Win
         drop_is_told: expect.max_row_drop.is_some(),
         min_rows: expect.min_rows,
         fewest: by_window.max(expect.min_rows),
-        is_strange,
+        reason,
         off: None,
     };
     RowMeasure { off: measure.anomaly(), ..measure }
@@ -68,9 +91,9 @@ impl RowMeasure {
         }
         let usual = self.usual.filter(|_| rows < self.fewest)?;
         let missing = 100.0 * (1.0 - rows as f64 / usual as f64);
-        let strange = if self.is_strange { " and no record is known from earlier runs" } else { "" };
+        let reason = self.reason.filter(|it| *it != NATURAL).map(|it| format!(" and {it}")).unwrap_or_default();
         Some(format!(
-            "{}, good runs had {usual}: {missing:.0} % are missing{strange}; the limit is {:.0} % \
+            "{}, good runs had {usual}: {missing:.0} % are missing{reason}; the limit is {:.0} % \
              (expect.max_row_drop)",
             counted(rows, "row"),
             self.drop_allowed * 100.0
@@ -81,13 +104,17 @@ impl RowMeasure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::past_run;
-    use crate::model::{Failure, Outcome, PastRun, Publication, Verdict};
+    use crate::judge::{past_run, record_overlap};
+    use crate::model::{Failure, Outcome, PastRun, Publication, RunStatistics, Verdict};
 
     fn good(rows: &[u64]) -> Vec<PastRun> {
         let outcome = Outcome::Published(Publication::Changed);
         let run = |&rows: &u64| past_run(Verdict { outcome, rows, ..Verdict::failed(Failure::Internal, "") });
         rows.iter().map(run).collect()
+    }
+
+    fn nothing_known() -> OverlapMeasure {
+        record_overlap::measure(&RunStatistics::default(), 0, &Window::of(&[]))
     }
 
     #[test]
@@ -101,13 +128,14 @@ mod tests {
             ("a person allows any", told(1.0), &[40], 1),
             ("a person allows none", told(0.0), &[40], 40),
             ("a person wants more than there were", Expect { min_rows: 60, ..Expect::default() }, &[40], 60),
+            ("a list that grew", Expect::default(), &[40, 40, 12, 10], 10),
             ("a list of one", Expect::default(), &[1], 1),
         ] {
             let past = good(past);
             let window = Window::of(&past);
-            assert_eq!(measure(&expect, 0, false, &window).fewest, fewest, "{what}");
-            assert_eq!(measure(&expect, fewest, false, &window).off, None, "{what}: enough");
-            assert!(measure(&expect, fewest - 1, false, &window).off.is_some(), "{what}: one less");
+            assert_eq!(measure(&expect, 0, &nothing_known(), &window).fewest, fewest, "{what}");
+            assert_eq!(measure(&expect, fewest, &nothing_known(), &window).off, None, "{what}: enough");
+            assert!(measure(&expect, fewest - 1, &nothing_known(), &window).off.is_some(), "{what}: one less");
         }
     }
 
@@ -115,8 +143,8 @@ mod tests {
     fn more_rows_are_no_alarm_and_the_sentence_has_the_numbers() {
         let past = good(&[40]);
         let window = Window::of(&past);
-        assert_eq!(measure(&Expect::default(), 4_000, false, &window).off, None);
-        let off = measure(&Expect::default(), 10, false, &window).off.unwrap_or_default();
+        assert_eq!(measure(&Expect::default(), 4_000, &nothing_known(), &window).off, None);
+        let off = measure(&Expect::default(), 10, &nothing_known(), &window).off.unwrap_or_default();
         assert!(off.contains("10 rows, good runs had 40: 75 % are missing"), "{off}");
     }
 }

@@ -5,7 +5,8 @@ use std::hash::BuildHasher;
 use foldhash::quality::RandomState;
 use foldhash::{HashSet, HashSetExt};
 
-use crate::model::{ColumnStatistics, MinHash};
+use super::record_tally::RecordTally;
+use crate::model::{ColumnStatistics, KnownRecords, MinHash, SIMILARITY_THRESHOLD};
 
 /// Distinct values counted per column; a higher count changes no decision.
 const MAX_DIFFERENT: usize = 10_000;
@@ -15,8 +16,8 @@ pub struct Tally {
     columns: Vec<ColumnStatistics>,
     different: Vec<HashSet<u64>>,
     hashes: RandomState,
-    /// MinHash of the records, and the indices of the columns that identify them.
-    records: Option<(MinHash, Vec<usize>)>,
+    records: RecordTally,
+    rows: u64,
     key: Option<KeyTally>,
 }
 
@@ -47,9 +48,9 @@ impl Tally {
         ))
     }
 
-    /// Also computes the MinHash of the records.
-    pub fn with_minhash(sketch: Option<MinHash>) -> Tally {
-        Tally { records: sketch.map(|sketch| (sketch, Vec::new())), ..Tally::default() }
+    /// `columns` identify a record, `last` are the records of the last good run ([`super::known_records`]).
+    pub fn comparing((columns, last): (Vec<String>, Option<&MinHash>)) -> Tally {
+        Tally { records: RecordTally::new(columns, last), ..Tally::default() }
     }
 
     /// Names of the columns, and whether each is visible text. Only the first call has an effect.
@@ -59,16 +60,10 @@ impl Tally {
                 columns.map(|(name, is_text)| ColumnStatistics { name, is_text, ..Default::default() }).collect();
             self.different = vec![HashSet::new(); self.columns.len()];
             let place = |name: &String| self.columns.iter().position(|column| column.name == *name);
-            if let Some((sketch, places)) = &mut self.records {
-                match sketch.columns.iter().map(place).collect() {
-                    Some(found) => *places = found,
-                    // A missing column identifies nothing.
-                    None => self.records = None,
-                }
-            }
             if let Some(key) = &mut self.key {
                 key.places = key.columns.iter().filter_map(place).collect();
             }
+            self.records.set_columns(&self.columns.iter().map(|it| it.name.clone()).collect::<Vec<_>>());
         }
     }
 
@@ -88,14 +83,33 @@ impl Tally {
         if let Some(key) = &mut self.key {
             key.add(cells, &self.hashes);
         }
-        if let Some((sketch, places)) = &mut self.records {
-            sketch.add(places.iter().map(|&place| cells.get(place)?.as_deref()));
-        }
+        self.records.add(cells);
+        self.rows += 1;
     }
 
     /// MinHash of the records; `None` if no column identifies them.
     pub fn records(&self) -> Option<MinHash> {
-        self.records.as_ref().map(|(sketch, _)| sketch.clone())
+        self.records.records(&self.statistics(), self.rows)
+    }
+
+    /// MinHash of the cells with their columns; `None` without cells.
+    pub fn cells(&self) -> Option<MinHash> {
+        self.records.cells()
+    }
+
+    /// What became of the records of the last good run; `None` if it is unknown.
+    pub fn known(&self) -> Option<KnownRecords> {
+        self.records.known()
+    }
+
+    /// Are so many known records missing that the rest of the page should be shown to [`Tally::see_value`]?
+    pub fn misses_records(&self, similarity: f64) -> bool {
+        self.records.misses_records(similarity < SIMILARITY_THRESHOLD)
+    }
+
+    /// A text or link of the page, inside or outside its rows.
+    pub fn see_value(&mut self, value: &str) {
+        self.records.see_value(value);
     }
 
     /// Counts a text without a value of the column's type; such a cell counts as empty.

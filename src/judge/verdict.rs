@@ -1,11 +1,13 @@
 //! Decides outcome and cause of a run whose robot reached the pages.
 
+use super::columns::ColumnMeasure;
+use super::record_overlap::OverlapMeasure;
 use super::window::Window;
 use super::{columns, record_overlap, rows};
 use crate::model::task::Expect;
 use crate::model::{
-    Column, Emptiness, Failure, Outcome, PastRun, Publication, Quarantine, RunStatistics, TableChanges, Verdict,
-    counted,
+    Column, Emptiness, Failure, KnownRecords, Outcome, PastRun, Publication, Quarantine, RunStatistics,
+    SIMILARITY_THRESHOLD, TableChanges, Verdict, counted,
 };
 
 /// What the child measured.
@@ -63,7 +65,10 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
         });
     }
     let similarity = seen.similarity.unwrap_or(0.0);
-    let is_missing = rows == 0 || similarity < expect.similarity;
+    let overlap = record_overlap::measure(&seen.statistics, rows, window);
+    let measured = columns::measure(&seen.statistics.columns, rows, named, window);
+    let is_understood = similarity >= expect.similarity || is_in_place(expect, &overlap, &measured);
+    let is_missing = rows == 0 || !is_understood;
     if is_missing && let Some(told) = outcome_from_signs(expect, seen, window) {
         return told;
     }
@@ -80,14 +85,15 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
         let sentence = "the first page is cut off: pages of earlier runs have an end, it has none; rows may be missing";
         return (Outcome::Failed(Failure::Network), sentence.to_owned());
     }
-    let is_strange = record_overlap::measure(&seen.statistics, window).is_strange;
-    if let Some(sentence) = rows::measure(expect, rows, is_strange, window).off {
+    if let Some(known) = overlap.known.filter(|_| overlap.is_other_list) {
+        return (Outcome::Quarantined(Quarantine::Layout), other_list_sentence(known));
+    }
+    if let Some(sentence) = rows::measure(expect, rows, &overlap, window).off {
         return (Outcome::Quarantined(Quarantine::Rows), sentence);
     }
     if let Some(sentence) = table_sentence(&window.news_of_table(&seen.statistics.table)) {
         return (Outcome::Quarantined(Quarantine::Columns), format!("{sentence}; the last good rows stay published"));
     }
-    let measured = columns::measure(&seen.statistics.columns, rows, named, window);
     if let Some(off) = measured.into_iter().find_map(|column| column.off) {
         return (Outcome::Quarantined(Quarantine::Columns), format!("{off}; the last good rows stay published"));
     }
@@ -96,6 +102,12 @@ fn judge(expect: &Expect, named: &[Column], seen: &RunObservation, window: &Wind
         return (Outcome::Quarantined(Quarantine::Provisional), ambiguous_sentence(rows));
     }
     (Outcome::Published(Publication::Changed), format!("{} from {}", counted(rows, "row"), counted(pages, "page")))
+}
+
+/// Do the cells of the last good run stand under their columns, and is every column as full as before? Then the page is
+/// understood, whatever elements it is built of. A person who asks for more similarity than usual gets it.
+fn is_in_place(expect: &Expect, overlap: &OverlapMeasure, columns: &[ColumnMeasure]) -> bool {
+    expect.similarity <= SIMILARITY_THRESHOLD && overlap.is_in_place && columns.iter().all(|it| !it.has_lost_cells())
 }
 
 /// The outcome by the signs of a page without its list: block page, login form, error page, cut off, no results.
@@ -119,6 +131,14 @@ fn outcome_from_signs(expect: &Expect, seen: &RunObservation, window: &Window<'_
     }
     let is_empty = seen.rows == 0 && (news.no_results || expect.allow_empty && !seen.has_any_list);
     is_empty.then(|| (Outcome::Empty(Emptiness::NoResults), "the page says that there are no results".to_owned()))
+}
+
+fn other_list_sentence(known: KnownRecords) -> String {
+    let KnownRecords { sought, found, elsewhere, .. } = known;
+    format!(
+        "the rows are another list: of {sought} known records {found} are in the rows and {elsewhere} are elsewhere on \
+         the page; the last good rows stay published"
+    )
 }
 
 fn dissimilar_sentence(expect: &Expect, seen: &RunObservation, similarity: f64) -> String {

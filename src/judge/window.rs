@@ -10,7 +10,7 @@ const MAX_GOOD_RUNS: usize = 8;
 /// Minimum number of runs from which the spread of the row counts is used.
 const MIN_RUNS_FOR_SPREAD: usize = 4;
 /// Bounds of the allowed drop: at most half of the rows, however they varied; at least a quarter, however steady.
-const MAX_ROW_DROP: f64 = 0.5;
+pub(super) const MAX_ROW_DROP: f64 = 0.5;
 pub(super) const MIN_ROW_DROP: f64 = 0.25;
 /// The allowed drop is this many times the spread of the good runs.
 const SPREAD_FACTOR: f64 = 3.0;
@@ -77,6 +77,18 @@ impl<'p> Window<'p> {
             of(changes).iter().filter(|name| !before(of, name)).cloned().collect()
         };
         TableChanges { new: news(|it| &it.new), gone: news(|it| &it.gone) }
+    }
+
+    /// MinHash of the last good run's cells.
+    pub fn last_cells(&self) -> Option<&'p MinHash> {
+        self.good.first()?.verdict.statistics.cells.as_ref()
+    }
+
+    /// The row count of the last good run if the list has only become shorter, otherwise `None`.
+    pub fn declining_rows(&self) -> Option<u64> {
+        let rows = self.rows();
+        let is_declining = rows.len() >= MIN_RUNS_FOR_SPREAD && rows.is_sorted() && rows.first() < rows.last();
+        rows.first().copied().filter(|_| is_declining)
     }
 
     /// The signs of a page (login form, error page, block page) that any good run had.

@@ -14,6 +14,9 @@ const MIN_RECORDS: usize = 8;
 pub struct MinHash {
     pub columns: Vec<String>,
     least: BTreeSet<u32>,
+    /// The same hashes in the order of the list; older runs have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    order: Vec<u32>,
 }
 
 impl MinHash {
@@ -22,11 +25,31 @@ impl MinHash {
     pub const SKETCH_SIZE: usize = 16;
 
     pub fn new(columns: Vec<String>) -> MinHash {
-        MinHash { columns, least: BTreeSet::new() }
+        MinHash { columns, ..MinHash::default() }
     }
 
     /// Adds a record by its cells of those columns.
     pub fn add<'c>(&mut self, cells: impl Iterator<Item = Option<&'c str>>) {
+        if let Some(hash) = Self::hash_of(cells) {
+            self.add_hash(hash);
+        }
+    }
+
+    /// Adds a record by its hash.
+    pub fn add_hash(&mut self, hash: u32) {
+        let is_full = self.least.len() == Self::SKETCH_SIZE;
+        if is_full && self.least.last().is_some_and(|&largest| hash >= largest) || !self.least.insert(hash) {
+            return;
+        }
+        self.order.push(hash);
+        if self.least.len() > Self::SKETCH_SIZE {
+            let largest = self.least.pop_last();
+            self.order.retain(|&it| Some(it) != largest);
+        }
+    }
+
+    /// The hash of a record by these cells; `None` if all of them are empty.
+    pub fn hash_of<'c>(cells: impl Iterator<Item = Option<&'c str>>) -> Option<u32> {
         // A hash with fixed zero keys, because hashes of other processes are compared with it.
         let mut hasher = SipHasher13::new();
         let mut is_filled = false;
@@ -36,18 +59,18 @@ impl MinHash {
             hasher.write(&[0xff]);
             is_filled |= cell.is_some();
         }
-        if is_filled {
-            // The lower half of the hash is as uniform as the whole.
-            self.least.insert(hasher.finish() as u32);
-            if self.least.len() > Self::SKETCH_SIZE {
-                self.least.pop_last();
-            }
-        }
+        // The lower half of the hash is as uniform as the whole.
+        is_filled.then(|| hasher.finish() as u32)
+    }
+
+    /// The hashes in the order of the list; empty in runs of older versions.
+    pub fn in_order(&self) -> &[u32] {
+        &self.order
     }
 
     /// Number of hashes.
     pub fn hash_count(&self) -> usize {
-        self.least.len()
+        self.least.len().max(self.order.len())
     }
 
     /// Estimated Jaccard index of the records of two runs; `None` where they cannot be compared.
@@ -79,6 +102,22 @@ mod tests {
         // 300 of 600 are in both; the estimate from sixteen hashes is within two standard deviations.
         let half = of(0..450).jaccard(&of(150..600)).expect("many records");
         assert!((0.25..=0.75).contains(&half), "{half}");
+    }
+
+    #[test]
+    fn the_hashes_keep_the_order_of_the_list() {
+        let hash = |number: u32| MinHash::hash_of([Some(format!("record {number}").as_str())].into_iter());
+        let whole: Vec<u32> = (0..500).filter_map(hash).collect();
+        let sketch = of(0..500);
+        let kept: Vec<u32> = whole.into_iter().filter(|it| sketch.least.contains(it)).collect();
+        assert_eq!(sketch.in_order(), kept);
+        assert_eq!(kept.len(), MinHash::SKETCH_SIZE);
+    }
+
+    #[test]
+    fn a_sketch_without_order_is_read() {
+        let old: MinHash = serde_json::from_str(r#"{"columns":["name"],"least":[3,7]}"#).expect("as it was written");
+        assert_eq!((old.hash_count(), old.in_order()), (2, &[][..]));
     }
 
     #[test]

@@ -39,8 +39,8 @@ pub use run::{
 pub use script::{Script, ScriptStep};
 pub use secret::GrantedSecret;
 pub use statistics::{
-    ColumnStatistics, NumberStatistics, RunStatistics, SIMILARITY_THRESHOLD, Signs, SimilarityPart, SimilarityParts,
-    TableChanges,
+    ColumnStatistics, KnownRecords, NumberStatistics, RunStatistics, SIMILARITY_THRESHOLD, Signs, SimilarityPart,
+    SimilarityParts, TableChanges,
 };
 pub use store_address::{AddressError, PostgresAddress, PostgresTimeouts, StoreAddress};
 pub use task::{Task, TaskName};

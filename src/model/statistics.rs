@@ -129,6 +129,12 @@ pub struct RunStatistics {
     /// Columns of the page's table that its template does not have, and those that are gone.
     #[serde(default, skip_serializing_if = "TableChanges::is_empty")]
     pub table: TableChanges,
+    /// MinHash of its cells, each with its column; older runs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells: Option<MinHash>,
+    /// What became of the records of the last good run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<KnownRecords>,
     #[serde(default)]
     pub signs: Signs,
     /// A person confirmed these rows: earlier runs are no longer a baseline.
@@ -160,6 +166,19 @@ impl TableChanges {
     pub fn is_empty(&self) -> bool {
         self.new.is_empty() && self.gone.is_empty()
     }
+}
+
+/// What became of a sample of the last good run's records: they are rows again, elsewhere on the page, or gone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KnownRecords {
+    pub sought: u32,
+    /// They are rows again.
+    pub found: u32,
+    /// No row has them, but their identifying text or link is on the page.
+    pub elsewhere: u32,
+    /// Of all pairs of a missing and a found record: the share in which the missing one came first in the list. A list
+    /// without its end has 0, one without its beginning 1.
+    pub lost_before_found: f64,
 }
 
 /// Signs of a page that shows something else than its list. Only signs that earlier good pages did not show count.

@@ -99,7 +99,7 @@ impl RowCollector {
             any_list: false,
             likeness: None,
             signs: Signs::default(),
-            tally: Tally::with_minhash(judge::sketch(&task.data.key, &job.past)).with_key(&task.data.key),
+            tally: Tally::comparing(judge::known_records(&task.data.key, &job.past)).with_key(&task.data.key),
             shape: ColumnTransform::new(&task.columns).map_err(|error| format!("task.toml: {error}"))?,
             values: RowValues::new(&task.columns, task.schedule.timezone),
             kept_pages: 0,
@@ -139,6 +139,8 @@ impl RowCollector {
             numbers: self.values.numbers(),
             records: self.tally.records(),
             table: self.table_changes.clone(),
+            cells: self.tally.cells(),
+            known: self.tally.known(),
             signs: self.signs,
             ..RunStatistics::default()
         }
@@ -360,6 +362,9 @@ impl Observer for RowCollector {
         self.page_row_counts.clear();
         let all = rows.len();
         let new = rows.into_iter().map(|cells| self.add_row(cells, index)).filter(|&is_new| is_new).count();
+        if self.tally.misses_records(self.similarity.unwrap_or(0.0)) {
+            apply::page_values(tree).for_each(|value| self.tally.see_value(&value));
+        }
         self.sender.set_progress(RunMessage::Progress { pages: self.pages, rows: self.rows });
         PageRows { all, new }
     }

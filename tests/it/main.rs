@@ -24,6 +24,7 @@ mod columns;
 mod daemon;
 mod details;
 mod docs;
+mod drift;
 mod examples;
 mod exits;
 mod export;

@@ -83,11 +83,16 @@ pub fn cards(names: &[&str]) -> String {
 
 /// A stage with the task `hotels`, labelled and published.
 pub fn labelled() -> (Stage, Page) {
-    labelled_on(Stage::new())
+    labelled_with(Stage::new(), &table(&NAMES))
 }
 
 pub fn labelled_on(stage: Stage) -> (Stage, Page) {
-    let page = Page::serve(&table(&NAMES));
+    labelled_with(stage, &table(&NAMES))
+}
+
+/// The same with another first page.
+pub fn labelled_with(stage: Stage, body: &str) -> (Stage, Page) {
+    let page = Page::serve(body);
     let url = format!("http://127.0.0.1:{}/list", page.port);
     let fetch = "[fetch]\ndelay = \"0s\"\nretries = 0\n";
     stage.grant_private(&url);

@@ -114,14 +114,26 @@ fn records(account: &VerdictExplanation) -> String {
     let by = output::cell(&records.columns.join(", "), WIDTH);
     let before: Vec<String> = records.before.iter().map(|&it| percent(Some(it))).collect();
     let before = if before.is_empty() { "nothing yet".to_owned() } else { before.join(", ") };
-    let strange = if records.is_strange {
-        "\n  STRANGE: no record is shared, though earlier runs shared many; the limit for missing rows is stricter"
-    } else {
-        ""
+    let rows = &account.rows;
+    let strange = rows.reason.map(|reason| format!("\n  {reason}")).unwrap_or_default();
+    let known = records.known.map(|it| {
+        format!(
+            "\n  of {} known records {} are rows again, {} elsewhere on the page",
+            it.sought, it.found, it.elsewhere
+        )
+    });
+    let known = known.unwrap_or_default();
+    let place = match records.same_cells {
+        Some(same) => {
+            let same = percent(Some(same));
+            let so = if records.is_in_place { ": the page is understood" } else { "" };
+            format!("\n  about {same} of the cells stand under their columns as in the last good run{so}")
+        }
+        None => String::new(),
     };
     format!(
         "Records, identified by {by}: about {} are shared with the last good run; good runs before shared {before}, \
-         newest first{strange}\n",
+         newest first{known}{place}{strange}\n",
         percent(Some(shared))
     )
 }

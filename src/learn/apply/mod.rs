@@ -8,6 +8,7 @@ pub mod merge;
 mod mixed_formats;
 mod moved_columns;
 mod offset;
+mod page_values;
 mod similarity;
 mod transform;
 
@@ -17,5 +18,6 @@ pub use extraction::{
     Extraction, TemplateMatch, TemplateReader, extract, rank_templates, records, visible, visible_text_columns,
 };
 pub(super) use fit::{fit, quality_floor, training_fit};
+pub use page_values::page_values;
 pub use similarity::THRESHOLD;
 pub use transform::{ColumnTransform, ColumnTransformError};

@@ -8,8 +8,8 @@ use super::{
     verbs,
 };
 use crate::model::{
-    CachedPage, ColumnStatistics, MinHash, NumberStatistics, PageMeta, RobotsTxt, Row, RunStatistics, SimilarityParts,
-    TableChanges, TraceLine, ValueColumn, Verdict,
+    CachedPage, ColumnStatistics, KnownRecords, MinHash, NumberStatistics, PageMeta, RobotsTxt, Row, RunStatistics,
+    SimilarityParts, TableChanges, TraceLine, ValueColumn, Verdict,
 };
 use crate::protocol::kinds::FrameKind;
 use crate::protocol::messages::{FetchRequest, RunMessage};
@@ -130,6 +130,8 @@ fn check_statistics(statistics: &RunStatistics) -> Result<(), OutOfBounds> {
         numbers,
         records,
         table,
+        cells,
+        known,
         signs: _,
         accepted: _,
         rolled_back: _,
@@ -149,11 +151,17 @@ fn check_statistics(statistics: &RunStatistics) -> Result<(), OutOfBounds> {
     columns.iter().try_for_each(check_column)?;
     bytes("end.numbers", numbers.len(), MAX_COLUMNS)?;
     numbers.iter().try_for_each(check_numbers)?;
-    if let Some(records) = records {
-        names("end.records.columns", records.columns.iter(), MAX_COLUMNS)?;
-        bytes("end.records", records.hash_count(), MinHash::SKETCH_SIZE)?;
+    for sketch in [records, cells].into_iter().flatten() {
+        names("end.records.columns", sketch.columns.iter(), MAX_COLUMNS)?;
+        bytes("end.records", sketch.hash_count(), MinHash::SKETCH_SIZE)?;
     }
-    Ok(())
+    known.as_ref().map_or(Ok(()), check_known)
+}
+
+fn check_known(known: &KnownRecords) -> Result<(), OutOfBounds> {
+    let KnownRecords { sought, found, elsewhere, lost_before_found } = *known;
+    [sought, found, elsewhere].into_iter().try_for_each(|it| bytes("end.known", it as usize, MinHash::SKETCH_SIZE))?;
+    share("end.known.lost_before_found", lost_before_found)
 }
 
 fn check_column(column: &ColumnStatistics) -> Result<(), OutOfBounds> {
