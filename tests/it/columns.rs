@@ -80,7 +80,8 @@ impl Watch {
             return Ending::Right;
         }
         let is_there = |(old, new): (&Value, &Value)| {
-            new.as_object().is_some_and(|new| new.iter().all(|(name, value)| old.get(name) == Some(value)))
+            new.as_object()
+                .is_some_and(|new| new.iter().all(|(name, value)| value.is_null() || old.get(name) == Some(value)))
         };
         let are_same = now.len() == self.before.len() && self.before.iter().zip(now).all(is_there);
         if are_same { Ending::Emptied } else { Ending::Wrong }

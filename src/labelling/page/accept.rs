@@ -126,8 +126,8 @@ impl PageLabeller {
         (columns, table)
     }
 
-    /// Columns of task.toml that the chosen list lacks: they are kept, empty, until a person removes them. A column that
-    /// the person left out or renamed is removed.
+    /// Columns of task.toml that the chosen list lacks: they are kept, empty, until a person removes them. A column
+    /// that the person left out or renamed is removed.
     fn missing_columns(&self, proposal: &ListProposal, choice: &CandidateChoice) -> Vec<String> {
         let proposed = self.names(proposal, choice.pick);
         let mut has: BTreeSet<&str> = proposed.iter().chain(&choice.names).flatten().map(String::as_str).collect();

@@ -217,6 +217,17 @@ mod tests {
     }
 
     #[test]
+    fn the_old_shape_does_not_outvote_the_new_one_on_the_page_of_the_repair() {
+        let (template, good) = learned(&before(&NAMES));
+        let others: Vec<String> = (0..20).map(|n| format!("Closed{n}")).collect();
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        let page = Tree::parse(&format!("{}{}", after(&NAMES), before(&others)));
+        let found = repair(&template, &good, &page);
+        let best = found.iter().find(|it| column(&it.table, "name") == NAMES).expect("the list is found again");
+        assert_eq!(column(&apply::records(&best.template, &page).table, "name"), NAMES);
+    }
+
+    #[test]
     fn a_page_without_a_list_offers_nothing() {
         let (template, good) = learned(&before(&NAMES));
         assert!(repair(&template, &good, &Tree::parse("<p>Closed.</p>")).is_empty());
