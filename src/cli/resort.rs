@@ -33,7 +33,7 @@ pub(super) fn resort(config: &Config, name: &TaskName, what: ReviewAction) -> Re
     let is_there = control::call_blocking(&config.socket, &ControlRequest::Progress, PROBE_TIMEOUT, drop);
     is_there.map_err(|error| CliError::unanswered(&config.socket, error))?;
     match ask_daemon(config, &ControlRequest::Resort { task: name.clone(), what }, PATIENCE)? {
-        ControlReply::Ended(verdict) => Ok(Some(verdict)),
+        ControlReply::Ended(verdict) => Ok(Some(*verdict)),
         ControlReply::Done => Ok(None),
         _ => Err(CliError::unanswered(&config.socket, "unexpected answer")),
     }

@@ -86,7 +86,7 @@ async fn by_daemon(config: &Config, name: &TaskName) -> Result<Verdict, CliError
     let request = ControlRequest::Run { task: name.clone() };
     let asked = control::call(&config.socket, &request, |reply| match reply {
         ControlReply::Trace(line) => show(&line),
-        ControlReply::Ended(verdict) => end = Some(Ok(verdict)),
+        ControlReply::Ended(verdict) => end = Some(Ok(*verdict)),
         reply => end = CliError::refusal(&reply).map(Err).or(end.take()),
     });
     asked.await.map_err(|error| CliError::unanswered(&config.socket, error))?;

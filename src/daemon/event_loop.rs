@@ -171,14 +171,14 @@ impl EventLoop {
         }
     }
 
-    async fn run_ended(&mut self, task: TaskName, end: Option<RunEnd>, took: Duration) -> Result<(), StoreError> {
+    async fn run_ended(&mut self, task: TaskName, end: Option<Box<RunEnd>>, took: Duration) -> Result<(), StoreError> {
         let verdict = end.as_ref().map(|end| &end.verdict);
         if let Some(verdict) = verdict {
             self.metrics.count_run(verdict.outcome, took);
         }
         replies::send_end(self.clients.end(&task), verdict);
         self.republished(task.clone());
-        self.planner.run_ended(task, end.as_ref(), self.stop.is_stopping()).await
+        self.planner.run_ended(task, end.as_deref(), self.stop.is_stopping()).await
     }
 
     /// Something may have been published.

@@ -43,7 +43,7 @@ pub enum Event {
     /// A request from the control socket or the dashboard.
     Request(http::control::ControlRequest, http::control::ReplySender),
     /// A run has ended. `None`: its slot was taken, or another daemon owns the task.
-    RunEnded { task: TaskName, end: Option<runs::runner::RunEnd>, took: Duration },
+    RunEnded { task: TaskName, end: Option<Box<runs::runner::RunEnd>>, took: Duration },
     /// A person has accepted, dropped or rolled back rows.
     Resorted(TaskName),
     /// The result of a lease renewal.

@@ -98,7 +98,7 @@ pub fn labelled_with(stage: Stage, body: &str) -> (Stage, Page) {
     stage.grant_private(&url);
     stage.write("tasks/hotels/task.toml", &format!("url = \"{url}\"\n{fetch}"));
     stage.pieme(&["run", "hotels"]);
-    let said = stage.pieme(&["label", "hotels", "--yes"]);
+    let said = stage.pieme(&["label", "hotels", "--yes", "--key", "-"]);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     (stage, page)
 }

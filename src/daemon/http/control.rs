@@ -77,7 +77,7 @@ pub enum ControlReply {
         run: RunId,
     },
     Trace(TraceLine),
-    Ended(Verdict),
+    Ended(Box<Verdict>),
     Collected(GcCounts),
     /// What was asked for has been done.
     Done,

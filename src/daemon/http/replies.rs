@@ -41,7 +41,7 @@ pub fn apply_review(
         // The task may have recovered, which is worth an alert. The loop ends only with the daemon.
         let _ = events.send(Event::Resorted(task)).await;
         let _ = client.send(match done {
-            Ok(Some(verdict)) => ControlReply::Ended(verdict),
+            Ok(Some(verdict)) => ControlReply::Ended(Box::new(verdict)),
             Ok(None) => ControlReply::Done,
             Err(error) => ControlReply::failed(&error),
         });
@@ -85,7 +85,7 @@ pub fn forward_trace(clients: Vec<ReplySender>, run: RunId) -> Option<TraceListe
 pub fn send_end(clients: Vec<ReplySender>, verdict: Option<&Verdict>) {
     for client in clients {
         let _ = client.send(match verdict {
-            Some(verdict) => ControlReply::Ended(verdict.clone()),
+            Some(verdict) => ControlReply::Ended(Box::new(verdict.clone())),
             None => ControlReply::Refused {
                 sentence: "the run could not be recorded; the daemon's log says why: journalctl -u pieme-daemon"
                     .to_owned(),

@@ -54,11 +54,11 @@ impl NextRun {
         tokio::spawn(async move {
             let (task, began) = (order.start.task.clone(), Instant::now());
             let end = match runner.run_catching_panics(order).await {
-                Ok(RunResult::Run(end)) => Some(*end),
+                Ok(RunResult::Run(end)) => Some(end),
                 Ok(RunResult::SlotTaken | RunResult::NotOurs) => None,
                 Err(error) => {
                     tracing::error!(%task, "{task}: starting the run failed: {error}");
-                    Some(RunEnd::failed(store_failure(error)))
+                    Some(Box::new(RunEnd::failed(store_failure(error))))
                 }
             };
             // The loop is gone only when the daemon is.

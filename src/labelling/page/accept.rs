@@ -129,6 +129,10 @@ impl PageLabeller {
     /// Columns of task.toml that the chosen list lacks: they are kept, empty, until a person removes them. A column
     /// that the person left out or renamed is removed.
     fn missing_columns(&self, proposal: &ListProposal, choice: &CandidateChoice) -> Vec<String> {
+        if !proposal.steps_of(choice.pick).is_empty() {
+            // The person split or joined columns.
+            return Vec::new();
+        }
         let proposed = self.names(proposal, choice.pick);
         let mut has: BTreeSet<&str> = proposed.iter().chain(&choice.names).flatten().map(String::as_str).collect();
         let transform = ColumnTransform::new(&self.known.columns).unwrap_or_default();

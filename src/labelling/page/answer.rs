@@ -165,7 +165,9 @@ fn proposal_view(study: &PageLabeller, proposal: ListProposal) -> ProposalView {
     let lists = proposal.candidates.iter().enumerate().map(|(pick, candidate)| {
         let names = study.names(&proposal, pick);
         let (columns, table) = study.named(candidate, &names);
-        let (lost, key) = (study.lost_columns(&table), study.key(&columns, &table, &BTreeMap::new()));
+        // Columns that the person split or joined are not lost.
+        let lost = if proposal.steps_of(pick).is_empty() { study.lost_columns(&table) } else { Vec::new() };
+        let key = study.key(&columns, &table, &BTreeMap::new());
         CandidateView { lost, key, ..candidate_view(candidate, names, &tokens) }
     });
     ProposalView {

@@ -23,6 +23,9 @@ pub(super) struct NewestPage<P> {
     pub newer: Option<PastRun>,
 }
 
+/// A page with its compressed bytes.
+type CompressedPage = (PageMeta, Vec<u8>);
+
 /// How old the page is that a label would be given for.
 pub struct PageAge {
     pub fetched_at: DateTime<Utc>,
@@ -32,8 +35,7 @@ pub struct PageAge {
 
 /// The age of the page that would be labelled; none where there is none yet.
 pub fn page_age(store: &Store, task: &TaskName) -> Result<Option<PageAge>, StoreError> {
-    let age =
-        |found: NewestPage<(PageMeta, Vec<u8>)>| PageAge { fetched_at: found.page.0.fetched_at, note: found.note() };
+    let age = |found: NewestPage<CompressedPage>| PageAge { fetched_at: found.page.0.fetched_at, note: found.note() };
     Ok(find(store, task)?.map(age))
 }
 
@@ -42,11 +44,11 @@ pub fn last_page_of(config: &Config, folder: &TaskFolder) -> Result<(PageMeta, V
     Ok(load(&Store::open_reader(&config.store)?, &folder.name)?.page)
 }
 
-pub(super) fn load(store: &Store, task: &TaskName) -> Result<NewestPage<(PageMeta, Vec<u8>)>, LabellingError> {
+pub(super) fn load(store: &Store, task: &TaskName) -> Result<NewestPage<CompressedPage>, LabellingError> {
     find(store, task)?.ok_or_else(|| LabellingError::NoPage(task.clone()))
 }
 
-fn find(store: &Store, task: &TaskName) -> Result<Option<NewestPage<(PageMeta, Vec<u8>)>>, StoreError> {
+fn find(store: &Store, task: &TaskName) -> Result<Option<NewestPage<CompressedPage>>, StoreError> {
     let past_runs = || store.past_verdicts(task, MAX_PAST_RUNS);
     newest_page(past_runs, |run| Ok(store.pages(run)?.into_iter().next()))
 }

@@ -29,11 +29,15 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The candidate with the rows that its template reads on this page: a person is shown what a run publishes.
+    /// The candidate with the rows that its template reads on this page: a person is shown what a run publishes. One
+    /// whose template reads nothing stays as it was learned; it can be adjusted, but not published.
     #[must_use]
     pub fn read_back(self, page: &Tree) -> Candidate {
         let template = with_exclusions(&self.template, page, &self.row_spans);
         let Extraction { table, row_spans, limit, moved_columns, .. } = extract(&template, page);
+        if table.rows.is_empty() {
+            return self;
+        }
         // Spans of a rearranged page cannot be outlined on this one.
         let row_spans = if moved_columns.is_some() { Vec::new() } else { row_spans };
         Candidate { template, table, row_spans, limit: self.limit.or(limit), ..self }

@@ -86,7 +86,7 @@ impl Postgres {
             match self.write_end(&end)? {
                 EndResult::Written => return Ok(verdict),
                 // The connection was lost after the commit.
-                EndResult::AlreadyWritten(verdict) => return Ok(verdict),
+                EndResult::AlreadyWritten(verdict) => return Ok(*verdict),
                 EndResult::Overtaken if looks > 0 => {}
                 EndResult::Overtaken => {
                     return Err(StoreError::Busy("another process keeps publishing this task".into()));
@@ -102,7 +102,7 @@ impl Postgres {
             match runs::lock_open(session, self.member.as_ref(), end.run) {
                 Err(StoreError::RunEnded(_)) if tried.get() => {
                     let recorded = self.run(end.run)?.and_then(|run| run.end).map(|(_, verdict)| verdict);
-                    return Ok(recorded.map_or(EndResult::Written, EndResult::AlreadyWritten));
+                    return Ok(recorded.map_or(EndResult::Written, |it| EndResult::AlreadyWritten(Box::new(it))));
                 }
                 open => _ = open?,
             }
@@ -164,7 +164,7 @@ struct EndRecord<'a> {
 enum EndResult {
     Written,
     /// By the previous attempt.
-    AlreadyWritten(Verdict),
+    AlreadyWritten(Box<Verdict>),
     Overtaken,
 }
 
