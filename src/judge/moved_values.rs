@@ -49,7 +49,7 @@ pub fn moved_values(published: &Table, now: &Table) -> Option<String> {
     };
     let (before, after) = (cells(published, |it| it.0), cells(now, |it| it.1));
     let names: Vec<&str> = shared.iter().map(|it| it.2).collect();
-    let records = KnownRecords::link(&before, &after);
+    let records = PairedRecords::link(&before, &after);
     let moves = records.moves(names.len());
     let is_sign = |of: &&Move| records.is_sign(of, &moves);
     let sign = moves.iter().find(is_sign)?;
@@ -67,13 +67,13 @@ struct Move {
 }
 
 /// Records that are in both tables, each with its cells before and now.
-struct KnownRecords<'t> {
+struct PairedRecords<'t> {
     pairs: Vec<(&'t [String], &'t [String])>,
 }
 
-impl<'t> KnownRecords<'t> {
+impl<'t> PairedRecords<'t> {
     /// Pairs the rows that share most values, whatever columns these are in.
-    fn link(before: &'t [Vec<String>], after: &'t [Vec<String>]) -> KnownRecords<'t> {
+    fn link(before: &'t [Vec<String>], after: &'t [Vec<String>]) -> PairedRecords<'t> {
         let mut rows_with: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, row) in before.iter().enumerate() {
             distinct(row).into_iter().for_each(|value| rows_with.entry(value).or_default().push(index));
@@ -97,7 +97,7 @@ impl<'t> KnownRecords<'t> {
                 pairs.push((before[index].as_slice(), row.as_slice()));
             }
         }
-        KnownRecords { pairs }
+        PairedRecords { pairs }
     }
 
     fn moves(&self, columns: usize) -> Vec<Move> {

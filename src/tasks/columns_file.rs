@@ -8,8 +8,8 @@ use super::folder::{Folder, PUBLIC_FILE};
 use super::{MAX_TOML_BYTES, Problem, TASK_FILE, TomlSource};
 use crate::model::{Column, ColumnType, Split, Task};
 
-/// Replaces the columns of task.toml, and its key where one is given. A column that keeps its name keeps its table, with
-/// comments and order of keys. The file is written only if the result still parses as a task.
+/// Replaces the columns of task.toml, and its key where one is given. A column that keeps its name keeps its table,
+/// with comments and order of keys. The file is written only if the result still parses as a task.
 pub fn write_columns(dir: &Path, columns: &[Column], key: Option<&[String]>) -> Result<(), Problem> {
     rewrite(dir, |document| {
         edit(document, columns);

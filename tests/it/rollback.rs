@@ -25,7 +25,7 @@ fn last_sentence(stage: &Stage) -> String {
 }
 
 /// All names, and one more.
-fn and_one_more<'n>(name: &'n str) -> Vec<&'n str> {
+fn and_one_more(name: &str) -> Vec<&str> {
     NAMES.iter().copied().chain([name]).collect()
 }
 

@@ -33,7 +33,8 @@ pub fn in_learned_order(template: &Template, tree: &Tree) -> Option<OrderedPage>
         return None;
     }
     let tables: Vec<NodeId> = grid::tables(tree).take(MAX_TABLES).collect();
-    if known.iter().any(|learned| tables.iter().any(|&table| have_headers(tree, table, learned))) {
+    let mut learned = template.variants.iter().map(|it| it.table.as_slice()).filter(|it| !it.is_empty());
+    if learned.any(|learned| tables.iter().any(|&table| have_headers(tree, table, learned))) {
         return None;
     }
     let mut moved: Vec<(usize, MovedTable<'_>)> = Vec::new();

@@ -184,7 +184,7 @@ impl TablePage {
                 Some(at) => CLASSES[at % CLASSES.len()],
                 None => "remark",
             };
-            let noise = if row % 2 == 0 { "even" } else { "odd" };
+            let noise = if row.is_multiple_of(2) { "even" } else { "odd" };
             kept.push(("class".to_owned(), format!("{word} {noise} c{row}")));
         }
         kept

@@ -104,7 +104,7 @@ fn none_is_published_short(paging: Paging) {
     let shop = Shop::start();
     let stage = watched(&shop, &[paging]);
     let (table, wrong) = outcomes(&stage, &shop, paging);
-    println!("{table}");
+    eprintln!("{table}");
     assert!(wrong.is_empty(), "{table}\n{}", wrong.join("\n"));
 }
 
