@@ -250,7 +250,9 @@ function drawSheet() {
   more.addEventListener("click", () => { allColumns = !allColumns; drawSheet(); });
   const caption = table.createCaption();
   const first = rows > FIRST_ROWS ? `, the first ${Math.min(FIRST_ROWS, records.length)} shown` : "";
-  caption.textContent = `List ${pick + 1}: ${counted(rows, "row")}${first}`;
+  const { key } = list();
+  const recognised = key.length > 0 ? `; records are recognised by ${key.join(", ")}` : "";
+  caption.textContent = `List ${pick + 1}: ${counted(rows, "row")}${first}${recognised}`;
   const scroller = Object.assign(document.createElement("div"), { className: "scroller", tabIndex: 0 });
   scroller.setAttribute("role", "region");
   scroller.setAttribute("aria-label", "Rows of the list");

@@ -11,6 +11,7 @@ use fitter::{Fitter, MIN_CLASS_ROWS_SHARE, MIN_QUALITY, SCAN_BONUS};
 
 use super::{offset, similarity};
 use crate::learn::align::AlignedRow;
+use crate::learn::columns::table_columns::is_in_place;
 use crate::learn::rows::{adjusted_row_sets, row_sets, rows_by_rule};
 use crate::learn::template::{Finder, Template, TrainingFit, Variant};
 use crate::learn::view::{PageView, PathInterner, sample};
@@ -36,6 +37,16 @@ pub fn fit(template: &Template, view: &PageView<'_>) -> Option<Fit> {
 pub fn fit_with_cache(template: &Template, view: &PageView<'_>, kit: &mut Option<FitCache>) -> Option<Fit> {
     let (superseded, current): (Vec<IndexedVariant<'_>>, Vec<IndexedVariant<'_>>) =
         template.variants.iter().enumerate().partition(|(_, variant)| variant.superseded);
+    // The table of the old layout is there again, and not that of the new one.
+    let have_table =
+        |variants: &[IndexedVariant<'_>]| variants.iter().any(|(_, variant)| is_in_place(view.tree(), &variant.table));
+    if have_table(&superseded)
+        && !have_table(&current)
+        && let Some(fit) = fit_exhaustively(&superseded, view)
+        && fit.likeness.similarity() >= similarity::THRESHOLD
+    {
+        return Some(fit);
+    }
     let now = match current.as_slice() {
         [(index, variant)] if variant.rule.is_none() => {
             let ready = kit.take().unwrap_or_else(|| FitCache::new(variant, PathInterner::default()));

@@ -8,13 +8,10 @@ use foldhash::{HashMap, HashMapExt};
 
 use crate::learn::columns::column_match::{ColumnMatch, match_columns, name_of};
 use crate::learn::columns::grid::{self, GridRow};
-use crate::learn::columns::table_columns::{describe, have_headers, titles_match};
+use crate::learn::columns::table_columns::{MAX_TABLES, describe, is_in_place, titles_match};
 use crate::learn::template::{TableColumn, Template};
 use crate::model::TableChanges;
 use crate::page::{Name, NodeId, RearrangedChild, Tree};
-
-/// Maximum tables of a page that are compared with the learned one.
-const MAX_TABLES: usize = 200;
 
 /// A page with its columns in the learned order.
 pub struct OrderedPage {
@@ -32,11 +29,10 @@ pub fn in_learned_order(template: &Template, tree: &Tree) -> Option<OrderedPage>
     if known.is_empty() {
         return None;
     }
-    let tables: Vec<NodeId> = grid::tables(tree).take(MAX_TABLES).collect();
-    let mut learned = template.variants.iter().map(|it| it.table.as_slice()).filter(|it| !it.is_empty());
-    if learned.any(|learned| tables.iter().any(|&table| have_headers(tree, table, learned))) {
+    if template.variants.iter().any(|variant| is_in_place(tree, &variant.table)) {
         return None;
     }
+    let tables: Vec<NodeId> = grid::tables(tree).take(MAX_TABLES).collect();
     let mut moved: Vec<(usize, MovedTable<'_>)> = Vec::new();
     for (variant, learned) in known.into_iter().enumerate() {
         for &table in &tables {

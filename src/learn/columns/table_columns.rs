@@ -7,6 +7,8 @@ use super::names::NAMING_ATTRIBUTES;
 use crate::learn::template::TableColumn;
 use crate::page::{NodeId, Tree};
 
+/// Maximum tables of a page that are compared with the learned one.
+pub const MAX_TABLES: usize = 200;
 /// Maximum length of a header.
 const MAX_HEADER: usize = 60;
 /// Maximum lines of a header.
@@ -47,7 +49,7 @@ pub fn describe(tree: &Tree, table: NodeId, is_title_row: impl Fn(&[String], &Gr
 }
 
 /// Are the headers exactly the learned ones? Examines the first rows only.
-pub fn have_headers(tree: &Tree, table: NodeId, learned: &[TableColumn]) -> bool {
+fn have_headers(tree: &Tree, table: NodeId, learned: &[TableColumn]) -> bool {
     let rows = grid::rows(tree, table, MAX_HEADER_ROWS);
     let marked = rows.iter().take_while(|row| row.is_header).count();
     let named = |names: &[String]| names.iter().filter(|name| !name.is_empty()).count() >= 2;
@@ -62,6 +64,11 @@ pub fn have_headers(tree: &Tree, table: NodeId, learned: &[TableColumn]) -> bool
         0 => rows.iter().any(|row| equal(names(tree, std::slice::from_ref(row)))),
         _ => equal(names(tree, &rows[..marked])),
     }
+}
+
+/// Has any table of the page the learned headers, in the learned order?
+pub fn is_in_place(tree: &Tree, learned: &[TableColumn]) -> bool {
+    !learned.is_empty() && grid::tables(tree).take(MAX_TABLES).any(|table| have_headers(tree, table, learned))
 }
 
 /// Are at least half of the learned headers among these names?
