@@ -27,7 +27,7 @@ const MIN_COPY_SHARE: f64 = 0.9;
 /// Copies must be equal to the next row, by chance, less often than this: two columns of zeros are not copies.
 const MAX_CHANCE_SHARE: f64 = 0.5;
 
-/// From this many linked records on, a constant that none of them had before is no value of theirs: Redmine repeats
+/// From this many linked records on, a constant that none of them had before is no value of theirs: a menu repeats
 /// “Actions” in every row, and a column of priorities that the page no longer had was found there.
 const MIN_RECORDS_AGAINST: usize = 5;
 

@@ -13,7 +13,7 @@ mod value_kinds;
 use crate::learn::candidates::{Candidate, LearnOptions, learn};
 use crate::learn::teach::{CandidateEdits, Help, HelpError, apply_edits, learn_with};
 use crate::learn::template::Template;
-use crate::learn::view::PageView;
+use crate::learn::view::{PageView, clean};
 use crate::model::{Column, Row, Table};
 use crate::page::Tree;
 
@@ -100,9 +100,14 @@ fn score_candidate(old: &PreviousRows<'_>, candidate: &Candidate, place: usize) 
     (score, mapping)
 }
 
-/// The candidate under the old columns. New columns are appended, hidden: a person may want them.
+/// The candidate under the old columns. New columns are appended; those that the page's table names are shown, the others
+/// are hidden: a person may want them.
 fn under_old_columns(old: &Template, candidate: Candidate, mapping: &ColumnMapping, score: f64) -> Candidate {
-    let template = Template::with_variant(old, &candidate.template, &mapping.columns, &mapping.new);
+    let mut template = Template::with_variant(old, &candidate.template, &mapping.columns, &mapping.new);
+    let known = old.columns().len();
+    for (at, &column) in mapping.new.iter().enumerate() {
+        template.set_hidden(known + at, !is_named(&candidate.template, column));
+    }
     let cells = |row: &Row| -> Vec<Option<String>> {
         let mapped = mapping.columns.iter().map(|column| row.cells[(*column)?].clone());
         mapped.chain(mapping.new.iter().map(|&column| row.cells[column].clone())).collect()
@@ -110,6 +115,13 @@ fn under_old_columns(old: &Template, candidate: Candidate, mapping: &ColumnMappi
     let rows = candidate.table.rows.iter().map(|row| Row { cells: cells(row), page: row.page }).collect();
     let table = Table { columns: template.column_names(), rows };
     Candidate { template, score, table, ..candidate }
+}
+
+/// Whether a header of the page's table names this shown column.
+fn is_named(template: &Template, column: usize) -> bool {
+    let column = &template.columns()[column];
+    let headers = template.variants.first().into_iter().flat_map(|variant| &variant.table);
+    !column.hidden && headers.filter_map(|it| clean(&it.header)).any(|name| name == column.name)
 }
 
 #[cfg(test)]
@@ -225,6 +237,25 @@ mod tests {
         let found = repair(&template, &good, &page);
         let best = found.iter().find(|it| column(&it.table, "name") == NAMES).expect("the list is found again");
         assert_eq!(column(&apply::records(&best.template, &page).table, "name"), NAMES);
+    }
+
+    #[test]
+    fn a_new_column_that_the_table_names_is_shown_behind_the_old_ones() {
+        let page = |extra: bool| {
+            let row = |(i, name): (usize, &&str)| {
+                let beds = if extra { format!("<td>{}</td>", 40 + 7 * i) } else { String::new() };
+                format!("<tr><td>{name}</td>{beds}<td>EUR {}.00</td></tr>", 95 + i)
+            };
+            let rows: String = NAMES.iter().enumerate().map(row).collect();
+            let beds = if extra { "<th>Beds</th>" } else { "" };
+            Tree::parse(&format!("<table><tr><th>House</th>{beds}<th>Price</th></tr>{rows}</table>"))
+        };
+        let first = learn(&[page(false)], &LearnOptions::default()).swap_remove(0);
+        let best = repair(&first.template, &first.table, &page(true)).swap_remove(0);
+        let shown: Vec<&str> =
+            best.template.columns().iter().filter(|it| !it.hidden).map(|it| it.name.as_str()).collect();
+        assert_eq!(shown, ["house", "price", "beds"]);
+        assert_eq!(column(&best.table, "beds")[1], "47");
     }
 
     #[test]
