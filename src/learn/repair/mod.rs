@@ -100,8 +100,8 @@ fn score_candidate(old: &PreviousRows<'_>, candidate: &Candidate, place: usize) 
     (score, mapping)
 }
 
-/// The candidate under the old columns. New columns are appended; those that the page's table names are shown, the others
-/// are hidden: a person may want them.
+/// The candidate under the old columns. New columns are appended; those that the page's table names are shown, the
+/// others are hidden: a person may want them.
 fn under_old_columns(old: &Template, candidate: Candidate, mapping: &ColumnMapping, score: f64) -> Candidate {
     let mut template = Template::with_variant(old, &candidate.template, &mapping.columns, &mapping.new);
     let known = old.columns().len();
