@@ -101,7 +101,7 @@ async fn show(
         @if let Some(run) = &last { p #why { (components::sentence(&run.verdict.sentence)) } }
         @if let Some(age) = &age {
             p.faint #age {
-                "Page of " (times::ago(Utc::now() - age.fetched_at))
+                "Page fetched " (times::ago(Utc::now() - age.fetched_at))
                 " (" (components::time(Some(age.fetched_at), "")) ")."
                 @if let Some(note) = &age.note { " " (components::sentence(note)) }
             }

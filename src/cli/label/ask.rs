@@ -99,7 +99,7 @@ pub fn ask(session: &mut LabelSession, folder: &TaskFolder) -> Result<LabelAnswe
     keys::discard_input();
     let page = &session.known().page;
     let age = times::ago(Utc::now() - page.fetched_at);
-    output::say(format!("{}: {} (page of {age})", folder.name, output::cell(page.url.as_str(), 200)));
+    output::say(format!("{}: {} (fetched {age})", folder.name, output::cell(page.url.as_str(), 200)));
     // Starts at the candidate that was adjusted last.
     let mut at = session.proposal.said.finish.candidate.min(session.proposal.lists.len() - 1);
     show(session, at);
