@@ -139,7 +139,7 @@ fn the_newest_page_with_the_list_is_labelled_and_its_age_is_said() {
     assert!(shown["candidates"].to_string().contains("Hotel Mohren"), "{shown}");
     assert!(shown["note"].as_str().is_some_and(|it| it.contains("failed (http)")), "{}", shown["note"]);
     let shown = typed(&stage, &["label", "hotels"], &[("> ", "q")]);
-    assert!(shown.contains("(page of ") && shown.contains("failed (http)"), "{shown}");
+    assert!(shown.contains("(fetched ") && shown.contains("failed (http)"), "{shown}");
 }
 
 /// A redesign that was labelled, but not run.
