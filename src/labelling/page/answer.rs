@@ -125,14 +125,33 @@ pub fn answer(study: PageLabeller, ask: &LabellingQuestion) -> Vec<(LabellingAns
         LabellingQuestion::Page => Ok(vec![(LabellingAnswer::Page, sanitise::html(study.tree()).into_bytes())]),
         LabellingQuestion::Lists(help) => study
             .propose(help)
+            .map(|proposal| without_empty_rows(&study, proposal))
             .map(|proposal| vec![(LabellingAnswer::Lists(Box::new(proposal_view(&study, proposal))), Vec::new())]),
-        LabellingQuestion::Rows(help) => study.propose(help).map(|proposal| lists_and_rows(&study, proposal)),
+        LabellingQuestion::Rows(help) => study
+            .propose(help)
+            .map(|proposal| without_empty_rows(&study, proposal))
+            .map(|proposal| lists_and_rows(&study, proposal)),
         LabellingQuestion::Take(help, choice) => study
             .propose(help)
             .and_then(|proposal| study.accept(&proposal, choice))
             .map(|accepted| vec![(LabellingAnswer::Taken(Box::new(accepted)), study.body)]),
     };
     answered.unwrap_or_else(|error| vec![(rejection(&error), Vec::new())])
+}
+
+/// The proposal without rows that have no value under the proposed names: they are not published.
+fn without_empty_rows(study: &PageLabeller, mut proposal: ListProposal) -> ListProposal {
+    let names: Vec<_> = (0..proposal.candidates.len()).map(|pick| study.names(&proposal, pick)).collect();
+    for (candidate, names) in proposal.candidates.iter_mut().zip(names) {
+        let has_value = |row: &Row| row.cells.iter().zip(&names).any(|(cell, name)| cell.is_some() && name.is_some());
+        if names.iter().all(Option::is_none) || candidate.table.rows.iter().all(has_value) {
+            continue;
+        }
+        let mut kept = candidate.table.rows.iter().map(has_value).collect::<Vec<_>>().into_iter();
+        candidate.row_spans.retain(|_| kept.next().unwrap_or(true));
+        candidate.table.rows.retain(has_value);
+    }
+    proposal
 }
 
 fn lists_and_rows(study: &PageLabeller, mut proposal: ListProposal) -> Vec<(LabellingAnswer, Vec<u8>)> {
